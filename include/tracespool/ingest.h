@@ -1,0 +1,62 @@
+/* ingest.h: worker threads that take one drop at a time from claim to receipt; what is going on
+ * now; the same verdict for a file that is not dropped
+ */
+#ifndef TRACESPOOL_INGEST_H
+#define TRACESPOOL_INGEST_H
+
+#include <stdbool.h>
+
+#include "tracespool/buf.h"
+#include "tracespool/conf.h"
+#include "tracespool/error.h"
+#include "tracespool/spool.h"
+#include "tracespool/store.h"
+
+struct ingest;
+
+struct ingest_options {
+	const struct conf *conf;
+	struct spool *spool;
+	struct store *store;
+	/* A receipt became final or failed, or a state changed; called from workers. May be NULL.
+	 */
+	void (*changed)(void *arg);
+	void *arg;
+};
+
+/* Finishes or undoes what .active/ holds (no worker runs yet), then starts the workers. */
+int ingest_start(const struct ingest_options *options, struct ingest **ret, struct ts_error *err);
+/* Workers stop at the next record; their drops stay in .active/. Takes NULL. */
+void ingest_stop(struct ingest *in);
+
+/* A finished drop for the queue (the watcher's offer). False: the queue is full. A name that is
+ * queued or being ingested is taken as offered. */
+bool ingest_offer(struct ingest *in, const char *name, int64_t seen_ms);
+/* To be told which watcher to hand failed drops back to; once, after both are started. */
+void ingest_set_watcher(struct ingest *in, struct watcher *w);
+
+struct ingest_state { /* a snapshot */
+	uint64_t queued, ingesting;
+	const char *paused;   /* "disk_floor", "store_busy", "disk_full" or NULL */
+	int64_t heartbeat_ms; /* oldest stamp of a busy worker, monotonic; 0: none busy */
+	bool in_store;
+};
+void ingest_snapshot(struct ingest *in, struct ingest_state *ret);
+
+/* What is known from memory of a name that has no final receipt: appends a receipt object in state
+ * waiting or ingesting (http-api.md 6.1) to out. False: nothing. */
+bool ingest_live_receipt(struct ingest *in, struct ts_str name, struct buf *out);
+
+/* Verdict on a file or folder that stays where it is; stores nothing. progress (may be NULL) is
+ * called now and then with bytes read and the size. Appends the JSON of http-api.md 6.5 to out
+ * (`would_be` is "ingested" or "quarantined": no store is asked). 1 accepted, 0 refused, -1 could
+ * not be judged (err). */
+struct check_options {
+	const struct conf *conf;
+	void (*progress)(void *arg, uint64_t done, uint64_t size);
+	void *arg;
+};
+int ingest_check(const char *path, const struct check_options *options, struct buf *out,
+		 struct ts_error *ret_reason, struct ts_error *err);
+
+#endif

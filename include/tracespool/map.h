@@ -1,0 +1,47 @@
+/* map.h: open-addressing tables with a bound on bytes an entry
+ *
+ * u64map: 64-bit key to 32-bit value, 12 bytes a slot, at most 3/4 full.
+ * strmap: byte string to dense number 0, 1, 2, ... in order of insertion; the bytes are kept in
+ * one block (8 bytes and the length of the string an entry, and 4 to 8 bytes a slot).
+ */
+#ifndef TRACESPOOL_MAP_H
+#define TRACESPOOL_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracespool/text.h"
+
+struct u64map {
+	uint64_t *keys;
+	uint32_t *values; /* UINT32_MAX: free slot */
+	size_t slots, count;
+};
+
+void u64map_done(struct u64map *m);
+/* The value of key, or UINT32_MAX. */
+uint32_t u64map_get(const struct u64map *m, uint64_t key);
+/* Gives key the value `fresh` (below UINT32_MAX) if it has none. Returns the value it then has in
+ * *ret and true in *ret_new if it was given. 0, or -1 without memory. */
+int u64map_put(struct u64map *m, uint64_t key, uint32_t fresh, uint32_t *ret, bool *ret_new);
+
+struct strmap {
+	uint32_t *slot; /* number + 1; 0: free */
+	uint64_t *end;  /* end[i]: where string i ends in bytes */
+	char *bytes;
+	size_t slots, count, count_cap, bytes_cap;
+};
+
+#define STRMAP_NONE UINT32_MAX
+
+void strmap_done(struct strmap *m);
+/* The number of the string, or STRMAP_NONE. */
+uint32_t strmap_find(const struct strmap *m, struct ts_str s);
+/* The number of the string, adding it if it is not there. STRMAP_NONE: no memory (or 2^32-2
+ * strings). *ret_new (may be NULL) says whether it was added. */
+uint32_t strmap_add(struct strmap *m, struct ts_str s, bool *ret_new);
+/* The string of a number; borrowed until the next add. */
+struct ts_str strmap_get(const struct strmap *m, uint32_t number);
+
+#endif

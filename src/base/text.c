@@ -1,0 +1,119 @@
+/* text.c: strings with a length, strict decimals, short doubles */
+#include "tracespool/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracespool/util.h"
+
+struct ts_str ts_str_c(const char *text)
+{
+	return ts_str(text, text ? strlen(text) : 0);
+}
+
+bool ts_str_eq(struct ts_str a, struct ts_str b)
+{
+	if (!a.p || !b.p)
+		return !a.p && !b.p;
+	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+bool ts_str_is(struct ts_str s, const char *text)
+{
+	return s.p && s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
+}
+
+int ts_str_cmp(struct ts_str a, struct ts_str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+bool ts_str_starts(struct ts_str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.p && s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+bool ts_str_ends(struct ts_str s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.p && s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
+}
+
+bool text_parse_u64(struct ts_str s, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (!s.p || s.n == 0)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned digit = (unsigned)(unsigned char)s.p[i] - '0';
+
+		if (digit > 9 || __builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, digit, &v))
+			return false;
+	}
+	*ret = v;
+	return true;
+}
+
+size_t text_format_u64(uint64_t value, char out[static 21])
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930"
+				    "31323334353637383940414243444546474849505152535455565758596061"
+				    "62636465666768697071727374757677787980818283848586878889909192"
+				    "93949596979899";
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	while (value >= 100) {
+		at -= 2;
+		memcpy(digits + at, pairs + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (value >= 10) {
+		at -= 2;
+		memcpy(digits + at, pairs + 2 * value, 2);
+	} else {
+		digits[--at] = (char)('0' + value);
+	}
+	size_t n = sizeof(digits) - at;
+
+	memcpy(out, digits + at, n);
+	out[n] = 0;
+	return n;
+}
+
+size_t text_format_i64(int64_t value, char out[static 22])
+{
+	if (value >= 0)
+		return text_format_u64((uint64_t)value, out);
+	out[0] = '-';
+	return 1 + text_format_u64(0 - (uint64_t)value, out + 1);
+}
+
+size_t text_format_double(double value, char out[static TEXT_DOUBLE_MAX])
+{
+	int n;
+
+	CHECK(isfinite(value));
+	if (fabs(value) < 1e16 && value == trunc(value)) {
+		n = snprintf(out, TEXT_DOUBLE_MAX, "%.1f", value);
+		return (size_t)n;
+	}
+	/* Most doubles of traces are short decimals; 17 digits always read back to the same bits.
+	 */
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(out, TEXT_DOUBLE_MAX, "%.*g", digits, value);
+		if (digits == 17 || strtod(out, NULL) == value)
+			break;
+	}
+	return (size_t)n;
+}
