@@ -7,7 +7,8 @@
  * depth first, applies defaults and reports the first rule broken (request-trace.md 4.3,
  * candle-trace.md 4.2).
  *
- * Every struct that a table fills begins with a struct field_marks. At most 32 fields a table.
+ * Every struct that a table fills begins with a struct field_marks. At most 32 fields a
+ * table, with names of at most 255 bytes that need no escapes.
  */
 #ifndef TRACESPOOL_FIELDS_H
 #define TRACESPOOL_FIELDS_H
@@ -35,7 +36,8 @@ enum field_type {
 	FIELD_ENUM,    /* struct ts_str: the word itself, static; arg: NULL-ended list of words */
 	FIELD_OBJECT,  /* arg: the table of the object, read in place at offset; marks say if there
 			*/
-	FIELD_OBJECTS, /* array of objects: struct field_list; arg: the table of an element */
+	FIELD_OBJECTS, /* array of objects: struct field_list; arg: the table of an element, which
+			  has no FIELD_U64S. Behind an element that breaks a rule none is kept. */
 	FIELD_U64S,    /* array of u64 (integer literals): struct field_u64s */
 	FIELD_SHAPE,   /* array of u64: struct ts_shape */
 	FIELD_STRINGS, /* array of strings: struct ts_str, compact JSON text of it */
@@ -102,21 +104,29 @@ struct field_space {
 	struct {
 		uint64_t *v;
 		size_t n, cap;
-	} pool[4]; /* one for each FIELD_U64S target alive at a time */
+		const void *owner; /* the target; a repeated member reuses its pool */
+	} pool[4];                 /* one for each FIELD_U64S target alive at a time */
 	unsigned pools;
+	struct {
+		const struct field_table *table;
+		uint8_t length[32];
+	} names[32]; /* lengths of the members' names of tables met; a place by address */
 };
 
 void field_space_done(struct field_space *s);
 void fields_begin(struct field_space *s);
 
-/* Reads the object whose opening bracket was just taken into `record`. False: the reader failed
+/* Reads the object whose opening bracket was just taken into `record`. Values of members that had
+ * none are undefined until fields_check. A nested struct whose object is absent is all zero then,
+ * its defaults included. False: the reader failed
  * (bad_json), or memory ran out (j->error is set as well). Marks are reset first. */
 bool fields_read(struct json *j, const struct field_table *t, void *record,
 		 struct field_space *space);
 
-/* Applies defaults and reports the first broken rule as missing_field, bad_field or
- * duplicate_field with the member's path ("request.replay.input_length") in the message, prefixed
- * by `where` if not NULL. Place is left to the caller. */
+/* Applies defaults (zero, false, no value; `fallback` of enums, FIELD_STRINGS and FIELD_MAP; the
+ * empty shape) and reports the first broken rule as missing_field, bad_field or duplicate_field
+ * with the member's path ("request.replay.input_length") in the message, `where` and a dot in
+ * front of it if not NULL. Place is left to the caller. On failure the values are undefined. */
 int fields_check(const struct field_table *t, void *record, const char *where,
 		 struct ts_error *err);
 

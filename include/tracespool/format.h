@@ -35,7 +35,7 @@ extern const struct ts_format format_request;
 int format_pick(const struct line *first, const struct ts_format **ret, struct ts_error *err);
 
 /* The first "record" of an execution trace that ends it: is this line a terminal record? Used to
- * prove that a file written in place is complete. Never fails. */
+ * prove that a file written in place is complete. Never fails; text[len] need not be readable. */
 bool format_line_is_terminal(const char *text, size_t len);
 
 #endif

@@ -26,6 +26,10 @@ int http_start(const struct http_options *options, struct http **ret, struct ts_
 /* Stops accepting, resumes all suspended connections, waits for answers until the deadline
  * (monotonic), then closes. Takes NULL. */
 void http_stop(struct http *h, int64_t deadline_ms);
+/* The first half of http_stop: nothing is accepted any more and what runs has ended, or the
+ * deadline is over, or http_cut was called from another thread. h stays until http_stop. */
+void http_quiesce(struct http *h, int64_t deadline_ms);
+void http_cut(struct http *h);
 /* A receipt changed: those who wait look again. Thread-safe. */
 void http_wake(struct http *h);
 /* The n-th address that is listened on, "127.0.0.1:40123", or NULL. */

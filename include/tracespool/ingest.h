@@ -21,19 +21,28 @@ struct ingest_options {
 	/* A receipt became final or failed, or a state changed; called from workers. May be NULL.
 	 */
 	void (*changed)(void *arg);
+	/* The store is damaged or newer: the daemon should end. Called from workers. May be NULL. */
+	void (*fatal)(void *arg, const struct ts_error *err);
 	void *arg;
 };
 
 /* Finishes or undoes what .active/ holds (no worker runs yet), then starts the workers. */
 int ingest_start(const struct ingest_options *options, struct ingest **ret, struct ts_error *err);
-/* Workers stop at the next record; their drops stay in .active/. Takes NULL. */
-void ingest_stop(struct ingest *in);
+/* Workers stop at the next record; their drops stay in .active/. It can still be asked (snapshot,
+ * receipts) until ingest_stop. Takes NULL. */
+void ingest_quiesce(struct ingest *in);
+void ingest_stop(struct ingest *in); /* quiesces and frees; takes NULL */
 
 /* A finished drop for the queue (the watcher's offer). False: the queue is full. A name that is
  * queued or being ingested is taken as offered. */
 bool ingest_offer(struct ingest *in, const char *name, int64_t seen_ms);
 /* To be told which watcher to hand failed drops back to; once, after both are started. */
 void ingest_set_watcher(struct ingest *in, struct watcher *w);
+
+/* For the watcher's known(): a drop in place that was taken before (spool.after = keep). */
+bool ingest_is_known(struct ingest *in, const char *name, const struct stat *st);
+/* For the watcher's content: does the content of a file made in place prove its end? */
+const struct spool_content *ingest_content(void);
 
 struct ingest_state { /* a snapshot */
 	uint64_t queued, ingesting;

@@ -22,7 +22,7 @@ struct input_limits {
 /* What was read, for the run's `source` and for digests. */
 struct input_facts {
 	bool gzip;
-	uint64_t file_bytes; /* bytes of the file consumed */
+	uint64_t file_bytes; /* bytes of the file consumed; all of them if it does not decode */
 	uint64_t decoded_bytes;
 	uint64_t members;             /* complete gzip members */
 	char digest[DIGEST_TEXT + 1]; /* set by input_finish */
@@ -44,6 +44,9 @@ void input_closep(struct input **in);
  * handed out before the failure is. Errors: io_error, unreadable (EACCES), gzip_truncated,
  * gzip_corrupt (byte: where the broken member begins in the file), expansion_ratio. */
 ssize_t input_read(struct input *in, void *out, size_t size, struct ts_error *err);
+
+/* Bytes of the file that were taken so far, for those who show progress. */
+uint64_t input_consumed(const struct input *in);
 
 /* Reads on to the end for the digest, keeping nothing, and fills facts. Where decoding failed the
  * digest is that of the file's bytes as they are (http-api.md, "digest"). An error met here is
@@ -69,7 +72,8 @@ void lines_closep(struct lines **l);
 
 /* The next line, valid until the next call: 1, or 0 at the end, -1 on error. Complete lines in
  * front of a decoding failure come first; the piece behind the last LF in front of it never does.
- * Further errors: line_too_long, bad_utf8 (with line, byte, column, excerpt). */
+ * Further errors: line_too_long, bad_utf8 (with line, byte, column, excerpt). After an error each
+ * further call gives the same again. */
 int lines_next(struct lines *l, struct line *ret, struct ts_error *err);
 
 /* Appends one gzip member of the bytes to out, the same for the same bytes. 0, or -1 without

@@ -4,7 +4,8 @@
  * 3.2): white space is space, TAB, CR (LF is accepted too, it cannot occur in a line); containers
  * nest at most 127 deep; lone surrogates, raw control characters and numbers whose double value is
  * infinite are errors anywhere, also in values that are skipped. The caller has checked that the
- * text is valid UTF-8 and that text[len] is readable and is a LF, CR, space, TAB or NUL.
+ * text is valid UTF-8 and that text[len] is readable and is a LF, CR, space, TAB or NUL (any byte
+ * that a White_Space character begins with will do, for lines that were trimmed).
  *
  * After the first error the reader stays failed: json_fail() places it.
  */
@@ -69,10 +70,12 @@ int json_end(struct json *j);
 
 /* Sets err to bad_json with message, column and excerpt of the place. line_byte is the offset of
  * text[0] in the file, line_number the number of the line. A byte order mark at the place, a
- * record spread over several lines and the like get a hint of their own. Returns -1. */
+ * record spread over several lines and the like get a hint of their own. The column counts from
+ * text[0]: who cut white space in front of it adds that. Returns -1. If memory ran out err becomes
+ * that, without a place. */
 int json_fail(const struct json *j, uint64_t line_number, uint64_t line_byte, struct ts_error *err);
 
-/* The double of a number token, correctly rounded. */
+/* The double of a number token of a text that was read, correctly rounded. */
 double json_double(struct ts_str raw);
 
 /* Looks for the first member `name` of the object that text is, without checking what follows

@@ -39,6 +39,8 @@ enum list_op {
 	LIST_BELOW,  /* less than */
 	LIST_MAX,    /* at most */
 	LIST_SQL,    /* expr has one ?: true for it; for BOOL: expr holds or does not */
+	LIST_CHOICE, /* no condition; with the second of its words, filters that have `other` use
+			that in place of expr (/runs: time=ingested) */
 };
 
 struct list_filter {
@@ -47,7 +49,10 @@ struct list_filter {
 	enum list_type type; /* of the value: TEXT, U64, I64, DOUBLE, BOOL, TIME (RFC 3339) */
 	const char *expr;
 	const char *const *words; /* NULL-ended list of permitted texts, or NULL: any */
+	const char *other;        /* see LIST_CHOICE */
 };
+
+#define LIST_FILTERS_MAX 256 /* filter values of a request; more are bad_parameter */
 
 /* An order: the name as in sort=, and up to three expressions, the last unique in the list. A
  * leading '-' in the name means falling (ties still rising). */
@@ -65,7 +70,9 @@ struct list {
 	const struct list_column *columns; /* ended by member NULL */
 	const struct list_filter *filters; /* ended by param NULL */
 	const struct list_sort *sorts;     /* ended by param NULL; [0] is the default */
-	bool one_way; /* only the sorts listed; else each also in the other direction */
+	const char *row_number; /* unique integer expression: stands in a cursor in place of keys
+				   that are too long for one */
+	bool one_way;           /* only the sorts listed; else each also in the other direction */
 };
 
 struct list_param {
@@ -97,13 +104,19 @@ int page_next(struct page *p, struct ts_error *err);
 /* Column i of the list (of those selected: page_has tells). */
 struct query *page_row(struct page *p); /* columns in list order; not included ones are NULL */
 bool page_has(const struct page *p, unsigned column);
-/* After the last row: the cursor of the next page, appended to out; false when there is none. */
+/* After page_next returned 0: the cursor of the next page, appended to out; false when there is
+ * none. */
 bool page_next_cursor(struct page *p, struct buf *out);
 /* Number of matches of the filters, without cursor and limit. */
 int page_count(struct db *db, const struct list *l, const struct list_request *req, uint64_t *ret,
 	       struct ts_error *err);
 
-/* The lists of this program (src/store/lists_*.c). */
+/* The lists of this program (src/store/lists_*.c).
+ * list_runs: the item of http-api.md 3.1 without links, then hidden `no`. The catalog's connection,
+ * as for receipts.
+ * list_receipts: one hidden column `json`, the whole item.
+ * list_requests, list_tools: a run file's connection; nested members as http-api.md 4.1 has them.
+ */
 extern const struct list list_runs, list_receipts, list_requests, list_tools;
 
 #endif

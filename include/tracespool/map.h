@@ -1,6 +1,7 @@
 /* map.h: open-addressing tables with a bound on bytes an entry
  *
- * u64map: 64-bit key to 32-bit value, 12 bytes a slot, at most 3/4 full.
+ * u64map: 64-bit key to 32-bit value, 12 bytes a slot, at most 3/4 full: never above 32 bytes an
+ * entry once there are 48, growth included.
  * strmap: byte string to dense number 0, 1, 2, ... in order of insertion; the bytes are kept in
  * one block (8 bytes and the length of the string an entry, and 4 to 8 bytes a slot).
  */

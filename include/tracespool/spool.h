@@ -91,7 +91,7 @@ struct ready_view {
 	bool proof;      /* PROOF_COMPLETE of the content */
 };
 enum ready_state ready_judge(const struct ready_view *view);
-/* Two looks at least settle_ms apart saw the same, and a size above 0: time to ask for the proof. */
+/* Two looks at least settle_ms apart saw the same, and a size above 0: time for the proof. */
 bool ready_at_rest(const struct ready_view *view);
 
 /* The proof for a drop at rest: by name for segments (higher_segment: a higher number of the prefix
@@ -124,6 +124,8 @@ int spool_claim(struct spool *sp, const char *name, uint64_t max_shards, struct 
 /* The same for what is in .active/ already (start-up). */
 int spool_adopt(struct spool *sp, const char *name, uint64_t max_shards, struct claim *ret,
 		struct ts_error *err);
+/* The same look at a drop anywhere; nothing is moved. 0, or -1 with ret filled as far as known. */
+int spool_inspect(const char *path, uint64_t max_shards, struct claim *ret, struct ts_error *err);
 void claim_done(struct claim *c);
 /* Opens shard n of a folder (n 0 of a file: the claim's own descriptor, duplicated). */
 int spool_open_shard(const struct claim *c, size_t n, int *ret_fd, struct ts_error *err);
@@ -136,10 +138,10 @@ int spool_list_active(struct spool *sp, char ***ret, struct ts_error *err);
  * *ret_back says which). The watcher takes what comes back so as made in place. */
 int spool_unclaim(struct spool *sp, const struct claim *c, bool *ret_back, struct ts_error *err);
 
-/* Where the source will go; a free name: ".archive/2025/11/03/NAME" (UTC), or .../03/K/NAME with a
- * free K from 2 (a name of digits only: from 1, so that it is never taken for a K), or
- * ".quarantine/N-NAME", NAME cut to SPOOL_NAME_MAX bytes; absolute if the setting is. Returned
- * malloc'd. Makes no folder yet. */
+/* Where the source will go; a free name: ".archive/2025/11/03/NAME" (UTC) or, if that is taken,
+ * ".archive/2025/11/03/K/NAME" with a free K from 2 (a name of digits only: always so, from 1; it
+ * would stand where a K may have to). ".quarantine/N-NAME", with K in the same way; NAME cut to
+ * SPOOL_NAME_MAX bytes. Absolute if the setting is. Returned malloc'd. Makes no folder yet. */
 int spool_archive_path(struct spool *sp, const char *name, int64_t now_ms, char **ret,
 		       struct ts_error *err);
 int spool_quarantine_path(struct spool *sp, const char *name, uint64_t receipt_no, char **ret,
@@ -168,7 +170,7 @@ int spool_write_report(struct spool *sp, const char *quarantine_path, struct ts_
 
 struct watcher_options {
 	struct spool *spool;
-	const struct spool_content *content; /* borrowed until the stop; NULL: no proof by content */
+	const struct spool_content *content; /* borrowed; NULL: nothing is proved by content */
 	uint64_t settle_ms, scan_ms, idle_ms;
 	bool no_inotify; /* scan only (tests; file systems without events) */
 	/* A finished drop; called from the watcher's thread. False: no room, offer again later.
@@ -203,7 +205,9 @@ struct watcher;
 /* Starts the thread: watch first, then scan. */
 int watcher_start(const struct watcher_options *options, struct watcher **ret,
 		  struct ts_error *err);
-void watcher_stop(struct watcher *w); /* joins; takes NULL */
+/* Ends the thread; the watcher can still be asked and told until watcher_stop. Takes NULL. */
+void watcher_quiesce(struct watcher *w);
+void watcher_stop(struct watcher *w); /* quiesces and frees; takes NULL */
 void watcher_snapshot(struct watcher *w, struct watcher_state *ret);
 /* Names that wait and since when they are seen (wall clock); false: not waiting. */
 bool watcher_is_waiting(struct watcher *w, struct ts_str name, int64_t *ret_seen_ms);

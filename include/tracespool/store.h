@@ -105,7 +105,7 @@ void runfile_freep(struct runfile **rf);
 struct sink *runfile_sink(struct runfile *rf);
 /* Writes what is batched. The connection then serves analysis, which may also write. */
 int runfile_flush(struct runfile *rf, struct ts_error *err);
-struct db *runfile_db(struct runfile *rf); /* borrowed; lives as long as rf */
+struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_publish or runfile_free */
 /* Makes the indexes and views. */
 int runfile_index(struct runfile *rf, struct ts_error *err);
 /* Syncs, renames to runs/HH/DIGEST-REV.db (HH: first two digits), syncs the folder. digest with or
@@ -149,6 +149,7 @@ struct run_record {
 	struct ts_str mode;    /* of a request run */
 	struct ts_str issues;  /* compact JSON array: health.issues, the receipt's warnings */
 	struct ts_str summary; /* compact JSON with a newline; not filled by lookups */
+	struct ts_str summary_gzip; /* the same as one gzip member, or no value; nor this */
 	bool pinned;
 	void *owned; /* memory of a record that was read; run_record_done frees it */
 };
@@ -189,7 +190,8 @@ typedef int (*receipt_build_fn)(void *arg, uint64_t no, enum commit_result resul
 /* One transaction: run and receipt. With COMMIT_DUPLICATE and COMMIT_CONFLICT the run is not
  * added, but the receipt that build() makes for that result is. replace: a conflict removes the
  * older run instead (tombstone `replaced`). With run NULL only the receipt is written (refusals,
- * failures). ret_other may be NULL; else run_record_done it. */
+ * failures). Older receipts of the name in state failed are superseded: removed. ret_other may be
+ * NULL; else run_record_done it. */
 int catalog_commit(struct store *st, const struct run_record *run, bool replace,
 		   receipt_build_fn build, void *arg, enum commit_result *ret_result,
 		   struct run_record *ret_other, struct ts_error *err);

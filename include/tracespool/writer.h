@@ -42,7 +42,7 @@ void jw_bool(struct json_writer *w, bool v);
 void jw_null(struct json_writer *w);
 void jw_time(struct json_writer *w, int64_t ms); /* RFC 3339; out of range: null */
 /* Compact JSON made by this program (stored tags, meta, summaries). Its integers are re-rendered
- * when numbers is not the default. */
+ * when numbers is not the default. No value: null. */
 void jw_raw(struct json_writer *w, struct ts_str json);
 
 /* Key and value at once. */
@@ -64,7 +64,8 @@ void json_reformat(struct buf *out, struct ts_str json, bool pretty, enum json_n
 /* The `reason` object of a receipt (http-api.md 6.1), null if err has no code. */
 void jw_reason(struct json_writer *w, const struct ts_error *err);
 
-/* A whole problem document (http-api.md 2.10); instance, parameter and log_id may be NULL. */
+/* A whole problem document (http-api.md 2.10); instance, parameter and log_id may be NULL, which
+ * leaves parameter out and makes the others null. A code without a status answers with 500. */
 void jw_problem(struct json_writer *w, const struct ts_error *err, const char *instance,
 		const char *parameter, const char *log_id);
 

@@ -61,27 +61,51 @@ uint32_t u64map_get(const struct u64map *m, uint64_t key)
 	return m->slots ? m->values[u64map_slot(m, key)] : UINT32_MAX;
 }
 
+/* Doubles in place, so that never more than the new table is held (32 bytes an entry): entries that
+ * still stand where the old table had them are lifted out one by one, and whatever stands in the
+ * way is lifted in turn. `moved` has a bit for each slot that is settled. */
 static int u64map_grow(struct u64map *m)
 {
-	struct u64map bigger = {.slots = m->slots ? m->slots * 2 : 64, .count = m->count};
+	size_t old = m->slots, slots = old ? old * 2 : 64;
+	uint64_t *keys = realloc(m->keys, slots * sizeof(*keys));
 
-	bigger.keys = malloc(bigger.slots * sizeof(*bigger.keys));
-	bigger.values = malloc(bigger.slots * sizeof(*bigger.values));
-	if (!bigger.keys || !bigger.values) {
-		u64map_done(&bigger);
+	if (!keys)
+		return -1;
+	m->keys = keys;
+	uint32_t *values = realloc(m->values, slots * sizeof(*values));
+	uint8_t *moved = calloc(slots / 8, 1);
+
+	if (values)
+		m->values = values;
+	if (!values || !moved) {
+		free(moved);
 		return -1;
 	}
-	memset(bigger.values, 0xff, bigger.slots * sizeof(*bigger.values));
-	for (size_t i = 0; i < m->slots; i++) {
-		if (m->values[i] == UINT32_MAX)
+	memset(values + old, 0xff, (slots - old) * sizeof(*values));
+	m->slots = slots;
+	for (size_t i = 0; i < old; i++) {
+		if (values[i] == UINT32_MAX || moved[i / 8] >> i % 8 & 1)
 			continue;
-		size_t to = u64map_slot(&bigger, m->keys[i]);
+		uint64_t key = keys[i];
+		uint32_t value = values[i];
 
-		bigger.keys[to] = m->keys[i];
-		bigger.values[to] = m->values[i];
+		values[i] = UINT32_MAX;
+		while (value != UINT32_MAX) {
+			size_t to = (size_t)hash_u64(key) & (slots - 1);
+
+			while (moved[to / 8] >> to % 8 & 1)
+				to = (to + 1) & (slots - 1);
+			uint64_t other_key = keys[to];
+			uint32_t other_value = values[to];
+
+			keys[to] = key;
+			values[to] = value;
+			moved[to / 8] |= (uint8_t)(1 << to % 8);
+			key = other_key;
+			value = other_value;
+		}
 	}
-	u64map_done(m);
-	*m = bigger;
+	free(moved);
 	return 0;
 }
 

@@ -1,0 +1,38 @@
+-- replay.sql: what the lowering of a request run reads of its file
+-- name: replay_totals
+SELECT count(*), count(session_id), min(trace_block_size), max(trace_block_size),
+       coalesce(sum(input_length = 0), 0), coalesce(sum(hash_count), 0)
+FROM request_rows
+-- name: replay_completions
+SELECT count(completion), coalesce(sum(length(completion) / 8), 0)
+FROM request_hash_rows
+-- name: replay_output_too_large
+SELECT r.request_id, r.output_tokens
+FROM request_hash_rows AS h CROSS JOIN request_rows AS r ON r.no = h.no
+WHERE h.completion IS NOT NULL AND r.output_tokens > ?1
+ORDER BY r.start_ms, r.end_ms, r.request_id
+LIMIT 1
+-- name: replay_order
+SELECT no, request_id, session_id, parent_session_id, start_ms, end_ms
+FROM request_rows
+ORDER BY start_ms, end_ms, request_id
+-- name: replay_tools
+SELECT no, session_id, start_ms, end_ms, has_claude, source_request_id, consumer_request_id,
+       child_session_id, execution_mode
+FROM tool_rows
+ORDER BY no
+-- name: replay_row
+SELECT r.request_id, r.session_id, r.start_ms, r.output_tokens, r.trace_block_size,
+       r.input_length, h.input, h.completion
+FROM request_rows AS r CROSS JOIN request_hash_rows AS h ON h.no = r.no
+WHERE r.no = ?1
+-- name: replay_request_id
+SELECT request_id FROM request_rows WHERE no = ?1
+-- name: replay_hashes
+SELECT input, completion FROM request_hash_rows WHERE no = ?1
+-- name: replay_tool
+SELECT tool_call_id, tool_class, start_ms, end_ms, duration_ms, status, output_bytes,
+       output_tokens, error_type, execution_mode, source_request_id, consumer_request_id,
+       child_session_id, session_id
+FROM tool_rows
+WHERE no = ?1

@@ -1,0 +1,72 @@
+-- Tables of the run file of an execution trace. The rowid is the order in the file. Columns that
+-- hold u64 are INTEGER up to 2^63-1 and above that an 8-byte big-endian BLOB, which sorts behind
+-- every integer; the views of execution-index.sql show them in decimal. Columns of doubles have no
+-- type, since SQLite forgets the sign of -0.0 in a REAL column.
+create table meta_rows(
+	schema text, run_id text, correlation_id text, entrypoint text, phase text, timestamp text,
+	capture_step integer, warmup_steps integer, device text,
+	measured_region_device_synchronized integer, timing_mode text,
+	capture_contract text,     -- JSON
+	comparison_identity text,  -- JSON, or null
+	tags text,                 -- JSON object of strings
+	candle_version text
+);
+create table span_rows(
+	no integer primary key,    -- from 1, in the order of the span_start records
+	id text, parent_id text, name text, span_kind text, measured integer, step text,
+	start_ns integer
+);
+create table span_time_rows(
+	no integer primary key,    -- that of span_rows
+	parent_no integer,         -- 0: no parent_id, or no span of that id
+	closed integer, duration_ns integer
+);
+create table op_rows(
+	span_id text, op_name text,
+	inputs text,               -- JSON array of tensor ids
+	output text,
+	shape text,                -- JSON array
+	dtype text, device text, duration_ns integer, timestamp_ns integer,
+	output_dense_bytes integer, input_dense_bytes integer
+);
+create table tensor_rows(
+	span_id text, tensor_id text, label text, shape text, dtype text, device text,
+	requires_grad integer, dense_bytes integer, category text
+);
+create table tensor_stats_rows(
+	span_id text, label text, shape text, dtype text, elements integer, non_finite integer,
+	rms, abs_max, mean
+);
+create table memory_rows(
+	timestamp_ns integer, storage_id text, tensor_id text, span_id text, op_name text,
+	device text, bytes integer, action text, shape text, dtype text, category text
+);
+create table device_memory_rows(
+	timestamp_ns integer, device text, used_bytes integer, free_bytes integer,
+	reserved_bytes integer, capacity_bytes integer
+);
+create table device_interval_rows(
+	span_id text, device text, stream_id text, clock_id text, backend text,
+	start_ns integer, duration_ns integer
+);
+create table gradient_rows(
+	event_id text, root text, key text, state text, norm
+);
+create table edge_rows(
+	edge_kind text, from_span text, to_span text, host_duration_ns integer,
+	from_tensor text, to_tensor text
+);
+create table terminal_rows(
+	outcome text, timestamp_ns integer, reason text
+);
+-- Written by the analysis.
+create table span_depth_rows(
+	no integer primary key,    -- that of span_rows
+	depth integer
+);
+create table lifetime_rows(
+	alloc integer primary key, -- rowid of the alloc in memory_rows
+	start_ns integer,
+	end_ns integer,            -- null: never released
+	bytes integer
+);

@@ -1,0 +1,88 @@
+/* hashes.c: dense ids of block hashes */
+#include "lower.h"
+
+#include <endian.h>
+#include <string.h>
+
+uint64_t hash_at(struct ts_str blob, size_t i)
+{
+	uint64_t v;
+
+	memcpy(&v, blob.p + i * sizeof(v), sizeof(v));
+	return le64toh(v);
+}
+
+int hashes_id(struct replay *r, uint64_t hash, uint32_t *ret, struct ts_error *err)
+{
+	bool fresh;
+
+	if (r->ids.count >= UINT32_MAX - 1) {
+		*ret = u64map_get(&r->ids, hash);
+		if (*ret != UINT32_MAX)
+			return 0;
+		return ts_error_set(err, TS_E_HASH_ID_OVERFLOW,
+				    "the run has more than %zu distinct hashes", r->ids.count);
+	}
+	if (u64map_put(&r->ids, hash, (uint32_t)r->ids.count, ret, &fresh) < 0)
+		return ts_error_nomem(err);
+	return 0;
+}
+
+/* Column 0 holds input, column 1 completion hashes. */
+static int assign_column(struct replay *r, int column, struct ts_error *err)
+{
+	CLEAN(query_closep) struct query *q = NULL;
+	uint32_t id;
+
+	if (query_open(r->db, "replay_hashes", &q, err) < 0)
+		return -1;
+	for (uint64_t i = 0; i < r->facts.rows; i++) {
+		query_bind_u64(q, 1, r->no[i]);
+		if (step_row(q, err) < 0)
+			return -1;
+		struct ts_str blob = query_str(q, column);
+
+		for (size_t k = 0; k < blob.n / 8; k++)
+			if (hashes_id(r, hash_at(blob, k), &id, err) < 0)
+				return -1;
+		query_reset(q);
+	}
+	return 0;
+}
+
+int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err)
+{
+	CLEAN(query_closep) struct query *completions = NULL, *large = NULL;
+	uint64_t with, hashes;
+	int found;
+
+	if (query_open(r->db, "replay_completions", &completions, err) < 0 ||
+	    step_row(completions, err) < 0)
+		return -1;
+	with = query_u64(completions, 0);
+	hashes = query_u64(completions, 1);
+	if (!with && input_hashes < UINT32_MAX)
+		return 0;
+
+	if (with) {
+		if (query_open(r->db, "replay_output_too_large", &large, err) < 0)
+			return -1;
+		query_bind_u64(large, 1, OUTPUT_TOKENS_MAX);
+		found = query_step(large, err);
+		if (found < 0)
+			return -1;
+		if (found) {
+			struct ts_str id = query_str(large, 0);
+			char tokens[21];
+
+			text_format_u64(query_u64(large, 1), tokens);
+			return ts_error_set(err, TS_E_OUTPUT_TOO_LARGE,
+					    "request \"%.*s\" has completion hashes and %s output "
+					    "tokens, rows list at most %d",
+					    QUOTED(id), tokens, OUTPUT_TOKENS_MAX);
+		}
+	}
+	if (assign_column(r, 0, err) < 0)
+		return -1;
+	return hashes ? assign_column(r, 1, err) : 0;
+}
