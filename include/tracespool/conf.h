@@ -23,8 +23,7 @@
 enum conf_after { AFTER_ARCHIVE, AFTER_DELETE, AFTER_KEEP };
 enum conf_conflict { CONFLICT_QUARANTINE, CONFLICT_REPLACE };
 
-/* Members in the order of house rules 10; strings owned. Those of later parts are parsed and
- * checked already only if this part uses them. */
+/* Strings and lists are owned. */
 struct conf {
 	struct {
 		char *path, *archive_path, *quarantine_path;
@@ -51,11 +50,8 @@ struct conf {
 	} limits;
 };
 
-struct conf_option {
-	const char *text; /* "KEY=VALUE" of a -o */
-};
-
-/* file NULL: the default file, which may be absent. Fills conf (conf_done it in any case). */
+/* file NULL: the default file, which may be absent. options: texts "KEY=VALUE" of -o. Fills conf
+ * (conf_done it in any case). */
 int conf_load(struct conf *conf, const char *file, const char *const *options, unsigned count,
 	      struct ts_error *err);
 void conf_done(struct conf *conf);
@@ -73,7 +69,7 @@ void conf_print(const struct conf *conf, FILE *out, bool defaults);
 unsigned conf_reload(struct conf *live, const struct conf *fresh, const char **ret_later,
 		     unsigned max);
 
-/* The file that is read if none is named: SYSCONFDIR/tracespool/tracespool.conf. */
+/* The file that is read if none is named: sysconfdir/tracespool/tracespool.conf. */
 const char *conf_default_file(void);
 
 /* For tests and documents: the n-th key, its default as text and its meaning; NULL behind the last.

@@ -21,12 +21,14 @@ struct ingest_options {
 	/* A receipt became final or failed, or a state changed; called from workers. May be NULL.
 	 */
 	void (*changed)(void *arg);
-	/* The store is damaged or newer: the daemon should end. Called from workers. May be NULL. */
+	/* The store is damaged or newer: the daemon should end. Called from workers. May be NULL.
+	 */
 	void (*fatal)(void *arg, const struct ts_error *err);
 	void *arg;
 };
 
-/* Finishes or undoes what .active/ holds (no worker runs yet), then starts the workers. */
+/* Removes orphans of the store, queues what .active/ holds in front of all else, starts the
+ * workers: they finish a drop whose receipt is in the catalog already, and ingest the others. */
 int ingest_start(const struct ingest_options *options, struct ingest **ret, struct ts_error *err);
 /* Workers stop at the next record; their drops stay in .active/. It can still be asked (snapshot,
  * receipts) until ingest_stop. Takes NULL. */
@@ -46,14 +48,14 @@ const struct spool_content *ingest_content(void);
 
 struct ingest_state { /* a snapshot */
 	uint64_t queued, ingesting;
-	const char *paused;   /* "disk_floor", "store_busy", "disk_full" or NULL */
+	const char *paused;   /* "disk_floor", "store_busy", "disk_full", ... or NULL */
 	int64_t heartbeat_ms; /* oldest stamp of a busy worker, monotonic; 0: none busy */
 	bool in_store;
 };
 void ingest_snapshot(struct ingest *in, struct ingest_state *ret);
 
 /* What is known from memory of a name that has no final receipt: appends a receipt object in state
- * waiting or ingesting (http-api.md 6.1) to out. False: nothing. */
+ * waiting, ingesting or failed (http-api.md 6.1) to out. False: nothing. */
 bool ingest_live_receipt(struct ingest *in, struct ts_str name, struct buf *out);
 
 /* Verdict on a file or folder that stays where it is; stores nothing. progress (may be NULL) is

@@ -106,8 +106,8 @@ static int read_block(struct lines *l, struct ts_error *err)
 
 static int too_long(const struct lines *l, size_t len, struct ts_error *err)
 {
-	ts_error_set(err, TS_E_LINE_TOO_LONG, "line %llu is longer than %llu bytes",
-		     (unsigned long long)l->number + 1, (unsigned long long)l->limit);
+	ts_error_set(err, TS_E_LINE_TOO_LONG, "longer than %llu bytes",
+		     (unsigned long long)l->limit);
 	err->line = l->number + 1;
 	err->byte = (int64_t)l->start_at;
 	ts_error_excerpt(err, l->data + l->start, len, 0);
@@ -122,8 +122,8 @@ static int check_utf8(const struct lines *l, size_t len, struct ts_error *err)
 	if (text_is_utf8(text, len))
 		return 0;
 	good = text_utf8_prefix(text, len);
-	ts_error_set(err, TS_E_BAD_UTF8, "line %llu: byte 0x%02x is not part of valid UTF-8",
-		     (unsigned long long)l->number + 1, (unsigned)(unsigned char)text[good]);
+	ts_error_set(err, TS_E_BAD_UTF8, "byte 0x%02x is not part of valid UTF-8",
+		     (unsigned)(unsigned char)text[good]);
 	err->line = l->number + 1;
 	err->column = good < UINT32_MAX ? (uint32_t)good + 1 : 0;
 	err->byte = (int64_t)(l->start_at + good);

@@ -1,0 +1,20 @@
+/* candle.h: what the files of the execution figures share */
+#ifndef ANALYZE_CANDLE_H
+#define ANALYZE_CANDLE_H
+
+#include "tracespool/analyze.h"
+
+/* Depths of all spans from parents[1..n] (numbers of spans; 0: a root, DEPTH_DANGLING: a parent
+ * that is not there) into depths[1..n]. Linear, without recursion. n is at most DEPTH_SPANS_MAX. */
+#define DEPTH_DANGLING UINT32_MAX
+#define DEPTH_SPANS_MAX 0x7ffffff0u
+void depths_fill(const uint32_t *parents, uint32_t *depths, uint32_t n);
+
+/* alloc_count, free_count, logical_peak_bytes; writes lifetime_rows. */
+int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
+
+/* Meta, terminal and figures as the summary and the members of the record. */
+int execution_summary(struct db *db, const struct execution_figures *f, struct run_record *record,
+		      struct arena *keep, struct buf *out, struct ts_error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* table.c: the table of settings: key, type, default, range and meaning of each */
+#include "table.h"
+
+#define AT(member) offsetof(struct conf, member)
+#define MIB (UINT64_C(1) << 20)
+#define HOUR_MS UINT64_C(3600000)
+
+/* In the order in which they are printed. tests/lint/settings.sh reads key, type and default from
+ * the first lines of these rows, so each begins with them. */
+const struct setting settings[SETTING_COUNT] = {
+	{"spool.path", SET_PATH, AT(spool.path), "/var/spool/tracespool",
+	 .meaning = "the drop folder"},
+	{"spool.settle_ms", SET_NUMBER, AT(spool.settle_ms), "2000", 1, HOUR_MS,
+	 .meaning = "how long a drop that was made in place must be at rest"},
+	{"spool.scan_ms", SET_NUMBER, AT(spool.scan_ms), "5000", 10, HOUR_MS,
+	 .meaning = "time between two scans of the drop folder"},
+	{"spool.idle_ms", SET_NUMBER, AT(spool.idle_ms), "900000", 1, 30 * 24 * HOUR_MS,
+	 .reload = true, .meaning = "after this a drop without proof of its end is taken as it is"},
+	{"spool.after", SET_WORD, AT(spool.after), "archive", .reload = true,
+	 .words = {"archive", "delete", "keep"},
+	 .meaning = "what becomes of a file that was ingested: archive, delete or keep"},
+	{"spool.archive_path", SET_BELOW, AT(spool.archive_path), ".archive",
+	 .meaning = "where ingested files go; below spool.path, or absolute"},
+	{"spool.quarantine_path", SET_BELOW, AT(spool.quarantine_path), ".quarantine",
+	 .meaning = "where refused files go; below spool.path, or absolute"},
+	{"store.path", SET_PATH, AT(store.path), "/var/lib/tracespool",
+	 .meaning = "the folder of the catalog and of the runs"},
+	{"store.min_free_bytes", SET_NUMBER, AT(store.min_free_bytes), "268435456", 0,
+	 UINT64_C(1) << 60, .reload = true,
+	 .meaning = "with less room than this on the disk of store or spool, intake pauses"},
+	{"store.wal_limit_bytes", SET_NUMBER, AT(store.wal_limit_bytes), "67108864", MIB, MIB << 20,
+	 .meaning = "bound of the catalog's log file"},
+	{"ingest.workers", SET_NUMBER, AT(ingest.workers), "0", 0, 256,
+	 .meaning = "worker threads; 0: one a core"},
+	{"ingest.on_run_id_conflict", SET_WORD, AT(ingest.on_run_id_conflict), "quarantine",
+	 .words = {"quarantine", "replace"}, .reload = true,
+	 .meaning = "another file with the id of a run: quarantine it, or replace the run"},
+	{"http.listen", SET_LISTEN, AT(http.listen), "127.0.0.1:7117",
+	 .meaning = "addresses to listen on, ADDRESS:PORT; port 0: any free one; empty: none"},
+	{"http.socket", SET_SOCKET, AT(http.socket), "",
+	 .meaning = "path of a Unix socket to listen on; empty: none"},
+	{"http.threads", SET_NUMBER, AT(http.threads), "4", 1, 64,
+	 .meaning = "threads that answer requests"},
+	{"http.base_path", SET_PREFIX, AT(http.base_path), "",
+	 .meaning = "prefix of all paths, such as /traces; empty: none"},
+	{"http.hosts", SET_HOSTS, AT(http.hosts), "",
+	 .meaning = "further names that the Host header may have"},
+	{"limits.line_bytes", SET_NUMBER, AT(limits.line_bytes), "67108864", 64 * MIB, 1024 * MIB,
+	 .meaning = "longest line of a trace; not below the default"},
+	{"limits.expansion_ratio", SET_NUMBER, AT(limits.expansion_ratio), "250", 1, 100000,
+	 .meaning = "most bytes that one byte of gzip data may give, once 64 MiB came out"},
+	{"limits.shards", SET_NUMBER, AT(limits.shards), "10000", 1, 1000000,
+	 .meaning = "most shards of a folder"},
+	{"limits.queue", SET_NUMBER, AT(limits.queue), "100000", 1, 10000000,
+	 .meaning = "most names queued; the rest waits in the drop folder"},
+	{"limits.connections", SET_NUMBER, AT(limits.connections), "256", 1, 65536,
+	 .meaning = "most HTTP connections at a time"},
+	{"limits.streams", SET_NUMBER, AT(limits.streams), "64", 1, 65536,
+	 .meaning = "most streams and waits among these"},
+	{"limits.page_ms", SET_NUMBER, AT(limits.page_ms), "10000", 1, 600000,
+	 .meaning = "most time for one page of a list"},
+};

@@ -1,0 +1,265 @@
+/* commit.c: an accepted drop becomes a run: analysis, publishing, catalog, receipt, in the order of
+ * durability (house rules 3, step 5)
+ */
+#include "room.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tracespool/analyze.h"
+#include "tracespool/log.h"
+#include "tracespool/util.h"
+
+struct commit {
+	struct drop *d;
+	struct run_record run;
+	struct pending receipt;
+	struct arena keep;
+	struct buf source, summary, summary_gzip;
+};
+
+static void log_ingested(const struct drop *d, const struct run_record *run)
+{
+	char id[3 * STORE_RUN_ID_MAX + 1];
+
+	text_name(run->id, id, sizeof(id));
+	log_line(LOG_L_INFO, "ingest",
+		 "ingested name=\"%s\" run=\"%s\" kind=%s lines=%" PRIu64 " bytes=%" PRIu64
+		 " ms=%" PRId64,
+		 d->text, id, run_kind_name(run->kind), d->load.counts.lines, d->load.file_bytes,
+		 time_mono_ms() - d->begun_ms);
+}
+
+static void log_duplicate(const struct drop *d, const struct run_record *other)
+{
+	char id[3 * STORE_RUN_ID_MAX + 1];
+
+	text_name(other->id, id, sizeof(id));
+	log_line(LOG_L_INFO, "ingest", "duplicate name=\"%s\" run=\"%s\" digest=%s", d->text, id,
+		 d->load.digest);
+}
+
+/* The bytes are a run already: only a receipt. */
+static int commit_duplicate(struct commit *c, const struct run_record *other, struct ts_error *err)
+{
+	struct pending *p = &c->receipt;
+	enum commit_result result;
+
+	p->doc.state = "duplicate";
+	p->doc.run_id = other->id;
+	p->doc.run_kind = other->kind;
+	p->doc.run_digest = other->digest;
+	if (pending_choose(p, err) < 0 ||
+	    catalog_commit(c->d->in->store, NULL, false, pending_build, p, &result, NULL, err) < 0)
+		return -1;
+	log_duplicate(c->d, other);
+	settle_drop(c->d, &p->record);
+	return 0;
+}
+
+/* Looks for what is there before the costly part begins. 1: all is done; 0: go on; -1: err. */
+static int look_up(struct commit *c, struct ts_error *err)
+{
+	CLEAN(db_releasep) struct db *db = NULL;
+	struct ingest *in = c->d->in;
+	struct ts_error by_id = TS_ERROR_INIT;
+	struct run_record other = {0};
+	int rc;
+
+	if (store_catalog_db(in->store, 0, &db, err) < 0)
+		return -1;
+	rc = catalog_run_by_digest(db, c->d->load.digest, &other, err);
+	if (rc != 0) {
+		db_release(TAKE(db));
+		if (rc > 0 && commit_duplicate(c, &other, err) < 0)
+			rc = -1;
+		run_record_done(&other);
+		return rc;
+	}
+	if (CONF_LIVE(in->conf->ingest.on_run_id_conflict) == CONFLICT_REPLACE)
+		return 0;
+	rc = catalog_run(db, c->run.id, &other, &by_id);
+	if (rc > 0) {
+		ts_error_set(err, TS_E_RUN_ID_CONFLICT, "the run with this id is %s", other.digest);
+		run_record_done(&other);
+		return -1;
+	}
+	/* An id whose run was removed is free again. */
+	if (rc < 0 && !ts_error_is(&by_id, TS_E_RUN_REMOVED)) {
+		*err = by_id;
+		return -1;
+	}
+	return 0;
+}
+
+static int describe_source(struct commit *c, struct ts_error *err)
+{
+	static const char *const kept[] = {
+		[SOURCE_ARCHIVED] = "archive",
+		[SOURCE_DELETED] = "none",
+		[SOURCE_KEPT] = "in_place",
+	};
+
+	write_provenance(&c->d->load, kept[c->receipt.doc.source.action], c->receipt.path,
+			 &c->source);
+	if (c->source.failed)
+		return ts_error_nomem(err);
+	c->run.source = ts_str(c->source.data, c->source.len);
+	return 0;
+}
+
+static int analyze(struct commit *c, struct ts_error *err)
+{
+	struct load *l = &c->d->load;
+	struct run_record *run = &c->run;
+	struct db *db;
+	int rc;
+
+	if (runfile_flush(l->rf, err) < 0)
+		return -1;
+	db = runfile_db(l->rf);
+	worker_stamp(c->d->w, true);
+	rc = l->kind == RUN_EXECUTION
+		     ? analyze_execution(db, &l->counts, run, &c->keep, &c->summary, err)
+		     : analyze_requests(db, &l->counts, run, &c->keep, &c->summary, err);
+	if (rc < 0)
+		return -1;
+	if (c->summary.failed || c->keep.failed)
+		return ts_error_nomem(err);
+	run->summary = ts_str(c->summary.data, c->summary.len);
+	if (buf_gzip(run->summary, &c->summary_gzip) < 0)
+		return ts_error_nomem(err);
+	run->summary_gzip = ts_str(c->summary_gzip.data, c->summary_gzip.len);
+	return 0;
+}
+
+static int publish(struct commit *c, struct ts_error *err)
+{
+	struct load *l = &c->d->load;
+	uint64_t bytes;
+
+	worker_stamp(c->d->w, true);
+	if (runfile_index(l->rf, err) < 0)
+		return -1;
+	worker_stamp(c->d->w, true);
+	return runfile_publish(l->rf, c->run.digest, c->run.revision, &bytes, err);
+}
+
+/* The file of a commit that did not go through, unless the catalog names it after all. */
+static void take_back(struct commit *c)
+{
+	CLEAN(db_releasep) struct db *db = NULL;
+	struct ts_error err = TS_ERROR_INIT;
+	struct run_record other = {0};
+	int rc = store_catalog_db(c->d->in->store, 0, &db, &err);
+
+	if (rc == 0)
+		rc = catalog_run_by_digest(db, c->run.digest, &other, &err);
+	if (rc > 0)
+		run_record_done(&other);
+	else if (rc == 0)
+		rc = store_unlink_run(c->d->in->store, c->run.digest, c->run.revision, &err);
+	/* Else it is an orphan until the next try replaces it or the next start removes it. */
+	if (rc < 0)
+		log_error("ingest", "run file left over", c->d->text, &err);
+}
+
+static int commit_run(struct commit *c, struct ts_error *err)
+{
+	struct ingest *in = c->d->in;
+	struct pending *p = &c->receipt;
+	bool replace = CONF_LIVE(in->conf->ingest.on_run_id_conflict) == CONFLICT_REPLACE;
+	enum commit_result result;
+
+	worker_stamp(c->d->w, true);
+	c->run.ingested_ms = time_now_ms();
+	p->doc.run_id = c->run.id;
+	p->doc.run_kind = c->run.kind;
+	p->doc.run_digest = c->run.digest;
+	p->doc.counts = &c->d->load.counts;
+	p->doc.warnings = c->run.issues;
+	if (catalog_commit(in->store, &c->run, replace, pending_build, p, &result, NULL, err) < 0) {
+		take_back(c);
+		return -1;
+	}
+	if (result == COMMIT_CONFLICT) {
+		take_back(c);
+		log_error("ingest", "refused", c->d->text, &p->conflict);
+	} else {
+		log_ingested(c->d, &c->run);
+	}
+	settle_drop(c->d, &p->record);
+	return 0;
+}
+
+static int commit_locked(struct commit *c, struct ts_error *err)
+{
+	int rc = look_up(c, err);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	if (pending_choose(&c->receipt, err) < 0 || describe_source(c, err) < 0 ||
+	    analyze(c, err) < 0 || publish(c, err) < 0)
+		return -1;
+	return commit_run(c, err);
+}
+
+static void describe_run(struct commit *c)
+{
+	const struct load *l = &c->d->load;
+	const struct claim *claim = l->claim;
+	struct run_record *run = &c->run;
+
+	*run = (struct run_record){
+		.id = l->run_id,
+		.kind = l->kind,
+		.revision = STORE_RUN_REVISION,
+		.name = ts_str_c(c->d->text),
+		.owner = ts_str_c(claim->owner[0] ? claim->owner : NULL),
+		.structurally_valid = -1,
+	};
+	memcpy(run->digest, l->digest, sizeof(run->digest));
+	if (l->kind == RUN_REQUESTS) {
+		struct ts_str prefix;
+		uint64_t number;
+
+		run->trace_schema = TS_STR("dynamo.request.trace.v1");
+		if (!claim->folder && spool_segment(claim->name, &prefix, &number)) {
+			char *text = arena_alloc(&c->keep, 3 * prefix.n + 1);
+
+			if (text) {
+				run->capture =
+					ts_str(text, text_name(prefix, text, 3 * prefix.n + 1));
+				run->segment = (struct opt_u64){number, true};
+			}
+		}
+	}
+}
+
+int commit_drop(struct drop *d, struct ts_error *err)
+{
+	struct commit c = {
+		.d = d,
+		.source = BUF_INIT,
+		.summary = BUF_INIT,
+		.summary_gzip = BUF_INIT,
+	};
+	int rc = -1;
+
+	describe_run(&c);
+	pending_init(&c.receipt, d, "ingested");
+	worker_stamp(d->w, true);
+	if (c.keep.failed)
+		ts_error_nomem(err);
+	else if (store_digest_lock(d->in->store, d->load.digest, err) == 0) {
+		rc = commit_locked(&c, err);
+		store_digest_unlock(d->in->store, d->load.digest);
+	}
+	worker_stamp(d->w, false);
+	pending_done(&c.receipt);
+	buf_done(&c.source);
+	buf_done(&c.summary);
+	buf_done(&c.summary_gzip);
+	arena_done(&c.keep);
+	return rc;
+}

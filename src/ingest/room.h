@@ -1,0 +1,105 @@
+/* room.h: what the files of the ingest room share: the room itself and a drop on its way */
+#ifndef TRACESPOOL_INGEST_ROOM_H
+#define TRACESPOOL_INGEST_ROOM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "tracespool/ingest.h"
+
+#include "documents.h"
+#include "load.h"
+#include "tasks.h"
+
+struct worker {
+	struct ingest *in;
+	pthread_t thread;
+	_Atomic int64_t stamp_ms; /* monotonic; 0: idle */
+	atomic_bool in_store;     /* since the stamp it may wait for the disk */
+};
+
+struct ingest {
+	struct ingest_options options;
+	const struct conf *conf;
+	struct spool *spool;
+	struct store *store;
+	_Atomic(struct watcher *) watcher;
+	struct tasks tasks;
+	atomic_bool stop;
+	struct worker *workers;
+	size_t worker_count, joined;
+};
+
+/* ---- pool.c ---- */
+
+/* The worker is alive; in_store: what comes next may take as long as the disk does. */
+void worker_stamp(struct worker *w, bool in_store);
+
+/* ---- ingest.c ---- */
+
+/* One drop, as long as a worker has it. */
+struct drop {
+	struct ingest *in;
+	struct worker *w;
+	struct task *task;
+	struct claim claim;
+	struct load load;
+	char text[NAME_TEXT]; /* the name for the log */
+	int64_t begun_ms;     /* monotonic */
+	bool settled;         /* the source is where it belongs */
+};
+
+struct task_result ingest_drop(struct ingest *in, struct worker *w, struct task *task);
+void ingest_changed(const struct ingest *in);
+/* Stops with the room, stamps the worker. */
+struct load_watch drop_watch(struct drop *d);
+/* Size of the drop as far as it is known. */
+struct opt_u64 drop_size(const struct drop *d);
+
+int64_t claim_mtime_ns(const struct claim *c);
+
+/* ---- commit.c ---- */
+
+/* What was read becomes a run, or a duplicate, each with its receipt; the source is moved. -1: err;
+ * with a fate of refuse nothing is stored yet. */
+int commit_drop(struct drop *d, struct ts_error *err);
+
+/* ---- refuse.c ---- */
+
+/* A receipt on its way into the catalog, and what it is made of. */
+struct pending {
+	struct drop *d;
+	struct receipt_doc doc;
+	struct ts_error conflict; /* reason of a conflict that only the commit found */
+	char *path;               /* owned: where the source goes, or NULL */
+	bool kept;
+	struct buf json;
+	struct receipt_record record; /* as built last; borrows from here */
+};
+void pending_init(struct pending *p, struct drop *d, const char *state);
+void pending_done(struct pending *p);
+/* receipt_build_fn, over a struct pending. */
+int pending_build(void *arg, uint64_t no, enum commit_result result, const struct run_record *other,
+		  struct receipt_record *r, struct ts_error *err);
+/* Chooses what becomes of a source that is not refused (spool.after). */
+int pending_choose(struct pending *p, struct ts_error *err);
+
+/* Quarantine with report and receipt. -1: that could not be stored (err). */
+int refuse_drop(struct drop *d, const struct ts_error *reason, struct ts_error *err);
+/* Receipt `failed`. retry_ms: wall clock, or 0. Failures to write it are only logged. */
+void report_failure(struct drop *d, const struct ts_error *reason, int64_t retry_ms);
+
+/* ---- settle.c ---- */
+
+/* Writes the files of a receipt that the catalog holds and puts the source where it says. Sets
+ * d->settled. May be done again at any time until it is settled. */
+void settle_drop(struct drop *d, const struct receipt_record *r);
+
+/* ---- recover.c ---- */
+
+/* A drop found in .active/: if its receipt is in the catalog already, only the rest is done.
+ * reason: why it could not be adopted, or NULL. 1: that was so; 0: it is to be ingested; -1: err.
+ */
+int recover_drop(struct drop *d, const struct ts_error *reason, struct ts_error *err);
+
+#endif

@@ -1,0 +1,413 @@
+/* catalog.c: what is written to the catalog: runs with their receipts, in small transactions */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "catalog.h"
+#include "tracespool/json.h"
+#include "tracespool/util.h"
+
+enum {
+	CHECKPOINT_BYTES = 4 * 1024 * 1024, /* a commit writes the log back above this */
+};
+
+/* What changes in memory when the transaction is through. */
+struct change {
+	int64_t quarantined;
+	uint64_t bytes_added, bytes_removed;
+	bool listed;
+	int64_t ingested_ms;
+	char old_digest[DIGEST_TEXT + 1]; /* of the run that was replaced; empty: none */
+	unsigned old_revision;
+};
+
+static int begin(struct store *st, struct ts_error *err)
+{
+	return db_exec(st->writer, "begin immediate", err);
+}
+
+/* Ends the transaction as `result` says and settles the counters. The first error stays. */
+static int end(struct store *st, int result, const struct change *c, struct ts_error *err)
+{
+	uint64_t change = 0;
+	struct query *q;
+
+	if (result == 0) {
+		result = query_open(st->writer, "counter_next", &q, err);
+		if (result == 0) {
+			query_bind_str(q, 1, TS_STR("change"));
+			result = query_step(q, err) == 1 ? 0 : -1;
+			change = result == 0 ? query_u64(q, 0) : 0;
+			query_close(q);
+		}
+	}
+	if (result == 0)
+		result = db_exec(st->writer, "commit", err);
+	if (result < 0) {
+		/* It may be over already: SQLite rolls back by itself on some errors. */
+		if (!sqlite3_get_autocommit(st->writer->h))
+			sqlite3_exec(st->writer->h, "rollback", NULL, NULL, NULL);
+		store_note_write(st, err);
+		return -1;
+	}
+	atomic_fetch_add(&st->quarantined, (uint64_t)c->quarantined);
+	atomic_fetch_add(&st->runs_bytes, c->bytes_added - c->bytes_removed);
+	if (c->ingested_ms > atomic_load(&st->last_ingested_ms))
+		atomic_store(&st->last_ingested_ms, c->ingested_ms);
+	atomic_store(&st->change, change);
+
+	struct ts_error later = TS_ERROR_INIT;
+
+	/* The commit stands; a log that cannot be written back is a trouble of its own. */
+	store_note_write(st,
+			 store_checkpoint_above(st, CHECKPOINT_BYTES, &later) < 0 ? &later : NULL);
+	return 0;
+}
+
+static uint64_t run_file_bytes(struct store *st, const char *digest, unsigned revision)
+{
+	char path[RUN_PATH_MAX];
+	struct stat s;
+
+	if (!store_run_path(digest, revision, path) ||
+	    fstatat(st->runs_fd, path, &s, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return (uint64_t)s.st_size;
+}
+
+static void bind_opt(struct query *q, int i, struct opt_u64 v)
+{
+	if (v.has)
+		query_bind_u64(q, i, v.v);
+	else
+		query_bind_null(q, i);
+}
+
+static void bind_run(struct query *q, const struct run_record *r, uint64_t bytes)
+{
+	int i = 1;
+
+	query_bind_str(q, i++, r->id);
+	query_bind_str(q, i++, ts_str_c(r->kind == RUN_EXECUTION ? "execution" : "requests"));
+	query_bind_str(q, i++, ts_str_c(r->digest));
+	query_bind_u64(q, i++, r->revision);
+	query_bind_u64(q, i++, bytes);
+	query_bind_blob(q, i++, r->name.p ? r->name.p : "", r->name.n);
+	query_bind_str(q, i++, r->owner);
+	query_bind_str(q, i++, r->entrypoint);
+	query_bind_str(q, i++, r->phase);
+	query_bind_str(q, i++, r->device);
+	query_bind_str(q, i++, r->outcome);
+	query_bind_str(q, i++, r->correlation_id);
+	query_bind_str(q, i++, r->trace_schema);
+	query_bind_str(q, i++, r->model_one);
+	query_bind_str(q, i++, r->capture);
+	bind_opt(q, i++, r->segment);
+	if (r->structurally_valid < 0)
+		query_bind_null(q, i++);
+	else
+		query_bind_u64(q, i++, r->structurally_valid != 0);
+	if (r->has_captured)
+		query_bind_i64(q, i++, r->captured_ms);
+	else
+		query_bind_null(q, i++);
+	query_bind_i64(q, i++, r->ingested_ms);
+	bind_opt(q, i++, r->total_ns);
+	bind_opt(q, i++, r->span_count);
+	bind_opt(q, i++, r->op_count);
+	bind_opt(q, i++, r->logical_peak_bytes);
+	bind_opt(q, i++, r->requests);
+	bind_opt(q, i++, r->tools);
+	bind_opt(q, i++, r->sessions);
+	bind_opt(q, i++, r->first_start_ms);
+	bind_opt(q, i++, r->trace_block_size);
+	bind_opt(q, i++, r->unreplayable_rows);
+	query_bind_str(q, i++, r->mode);
+	query_bind_str(q, i++, r->replay_error);
+	query_bind_u64(q, i++, r->pinned);
+	query_bind_str(q, i++, r->tags);
+	query_bind_str(q, i++, r->models);
+}
+
+/* A row for each member of a compact JSON object of strings (tags) or numbers (models). */
+static int insert_members(struct db *db, const char *statement, uint64_t run_no, struct ts_str json,
+			  struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+	struct buf text CLEAN(buf_done) = BUF_INIT;
+	struct arena scratch CLEAN(arena_done) = {0};
+	struct json j;
+	struct json_value v;
+	struct ts_str key;
+
+	if (!json.p)
+		return 0;
+	buf_add(&text, json.p, json.n);
+	if (text.failed)
+		return ts_error_nomem(err);
+	if (query_open(db, statement, &q, err) < 0)
+		return -1;
+	json_begin(&j, text.data, text.len, &scratch);
+	if (json_value(&j, &v) != JSON_OBJECT)
+		return ts_error_set(err, TS_E_INTERNAL, "%s: not an object", statement);
+	for (bool first = true; json_key(&j, first, &key); first = false) {
+		enum json_type type = json_value(&j, &v);
+
+		query_bind_u64(q, 1, run_no);
+		query_bind_str(q, 2, key);
+		if (type == JSON_U64)
+			query_bind_u64(q, 3, v.u64);
+		else
+			query_bind_str(q, 3, type == JSON_STRING ? v.str : ts_str(NULL, 0));
+		if (query_step(q, err) < 0)
+			return -1;
+		query_reset(q);
+	}
+	if (json_end(&j) < 0)
+		return ts_error_set(err, TS_E_INTERNAL, "%s: %s", statement,
+				    j.error ? j.error : "bad JSON");
+	return 0;
+}
+
+static int insert_run(struct store *st, const struct run_record *run, struct change *c,
+		      struct ts_error *err)
+{
+	struct query *q;
+	uint64_t bytes = run_file_bytes(st, run->digest, run->revision), no;
+
+	if (query_open(st->writer, "run_insert", &q, err) < 0)
+		return -1;
+	bind_run(q, run, bytes);
+	int n = query_step(q, err);
+
+	no = n == 1 ? query_u64(q, 0) : 0;
+	query_close(q);
+	if (n != 1)
+		return -1;
+	if (query_open(st->writer, "run_details_insert", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, no);
+	query_bind_str(q, 2, run->source);
+	query_bind_str(q, 3, run->meta);
+	query_bind_str(q, 4, run->summary.p ? run->summary : TS_STR(""));
+	query_bind_blob(q, 5, run->summary_gzip.p, run->summary_gzip.n);
+	if (query_run(q, err) < 0)
+		return -1;
+	c->bytes_added = bytes;
+	c->ingested_ms = run->ingested_ms;
+	if (insert_members(st->writer, "run_tag_insert", no, run->tags, err) < 0)
+		return -1;
+	return insert_members(st->writer, "run_model_insert", no, run->models, err);
+}
+
+static int remove_run(struct store *st, const struct run_record *old, const char *why,
+		      struct change *c, struct ts_error *err)
+{
+	struct query *q;
+
+	if (query_open(st->writer, "tombstone_insert", &q, err) < 0)
+		return -1;
+	query_bind_str(q, 1, old->id);
+	query_bind_str(q, 2, ts_str_c(old->digest));
+	query_bind_i64(q, 3, time_now_ms());
+	query_bind_str(q, 4, ts_str_c(why));
+	if (query_run(q, err) < 0 || query_open(st->writer, "run_delete", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, old->no);
+	if (query_run(q, err) < 0)
+		return -1;
+	c->bytes_removed = run_file_bytes(st, old->digest, old->revision);
+	memcpy(c->old_digest, old->digest, sizeof(c->old_digest));
+	c->old_revision = old->revision;
+	return 0;
+}
+
+/* Looks for what stands in the way of the run. *other is filled if something does. */
+static int judge(struct store *st, const struct run_record *run, enum commit_result *ret,
+		 struct run_record *other, struct ts_error *err)
+{
+	int n = catalog_run_by_digest(st->writer, run->digest, other, err);
+
+	if (n)
+		*ret = COMMIT_DUPLICATE;
+	if (n == 0) {
+		n = catalog_find_run(st->writer, run->id, other, err);
+		if (n)
+			*ret = COMMIT_CONFLICT;
+	}
+	if (n == 0)
+		*ret = COMMIT_DONE;
+	return n < 0 ? -1 : 0;
+}
+
+static int insert_receipt(struct store *st, const struct receipt_record *r, struct change *c,
+			  struct ts_error *err)
+{
+	struct query *q;
+
+	if (query_open(st->writer, "receipt_insert", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, r->no);
+	query_bind_blob(q, 2, r->name.p ? r->name.p : "", r->name.n);
+	query_bind_str(q, 3, ts_str_c(r->digest));
+	query_bind_str(q, 4, r->owner);
+	query_bind_str(q, 5, r->state);
+	query_bind_str(q, 6, r->code);
+	query_bind_i64(q, 7, r->seen_ms);
+	if (r->final_ms)
+		query_bind_i64(q, 8, r->final_ms);
+	query_bind_str(q, 9, r->run_id);
+	query_bind_blob(q, 10, r->source_path.p, r->source_path.n);
+	query_bind_u64(q, 11, r->dev);
+	query_bind_u64(q, 12, r->ino);
+	query_bind_u64(q, 13, r->size);
+	query_bind_i64(q, 14, r->mtime_ns);
+	query_bind_u64(q, 15, r->kept);
+	query_bind_str(q, 16, r->json);
+	c->quarantined = ts_str_is(r->state, "quarantined");
+	return query_run(q, err);
+}
+
+/* One receipt a drop: what failed and was tried again has a newer one now. */
+static int remove_superseded(struct store *st, const struct receipt_record *r, struct ts_error *err)
+{
+	struct query *q;
+
+	if (query_open(st->writer, "receipt_supersede", &q, err) < 0)
+		return -1;
+	query_bind_blob(q, 1, r->name.p ? r->name.p : "", r->name.n);
+	query_bind_u64(q, 2, r->no);
+	return query_run(q, err);
+}
+
+static int next_receipt_no(struct store *st, uint64_t *ret, struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	if (query_open(st->writer, "counter_next", &q, err) < 0)
+		return -1;
+	query_bind_str(q, 1, TS_STR("receipt"));
+	if (query_step(q, err) != 1)
+		return err->code ? -1
+				 : ts_error_set(err, TS_E_STORE_DAMAGED, "a counter is missing");
+	*ret = query_u64(q, 0);
+	return 0;
+}
+
+/* The part of a commit between begin and end. */
+static int write_commit(struct store *st, const struct run_record *run, bool replace,
+			receipt_build_fn build, void *arg, enum commit_result *result,
+			struct run_record *other, struct change *c, struct ts_error *err)
+{
+	struct receipt_record receipt = {0};
+
+	if (run && judge(st, run, result, other, err) < 0)
+		return -1;
+	if (*result == COMMIT_CONFLICT && replace) {
+		if (remove_run(st, other, "replaced", c, err) < 0)
+			return -1;
+		*result = COMMIT_DONE;
+	}
+	if (next_receipt_no(st, &receipt.no, err) < 0 ||
+	    build(arg, receipt.no, *result, *result == COMMIT_DONE ? NULL : other, &receipt, err) <
+		    0)
+		return -1;
+	if (insert_receipt(st, &receipt, c, err) < 0 || remove_superseded(st, &receipt, err) < 0)
+		return -1;
+	return run && *result == COMMIT_DONE ? insert_run(st, run, c, err) : 0;
+}
+
+int catalog_commit(struct store *st, const struct run_record *run, bool replace,
+		   receipt_build_fn build, void *arg, enum commit_result *ret_result,
+		   struct run_record *ret_other, struct ts_error *err)
+{
+	enum commit_result result = COMMIT_DONE;
+	struct run_record other = {0};
+	struct change c = {0};
+
+	pthread_mutex_lock(&st->write_lock);
+	int n = begin(st, err);
+
+	if (n == 0)
+		n = end(st, write_commit(st, run, replace, build, arg, &result, &other, &c, err),
+			&c, err);
+	else
+		store_note_write(st, err);
+	pthread_mutex_unlock(&st->write_lock);
+	if (n == 0 && c.old_digest[0]) {
+		struct ts_error later = TS_ERROR_INIT;
+
+		/* A file that stays is found at the next start (store_remove_orphans). */
+		store_unlink_run(st, c.old_digest, c.old_revision, &later);
+	}
+	if (n == 0)
+		*ret_result = result;
+	if (n == 0 && result != COMMIT_DONE && ret_other)
+		*ret_other = other;
+	else
+		run_record_done(&other);
+	return n;
+}
+
+static int write_update(struct store *st, const struct receipt_record *r, struct change *c,
+			struct ts_error *err)
+{
+	struct query *q;
+
+	if (query_open(st->writer, "receipt_state", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, r->no);
+	int n = query_step(q, err);
+	bool was = n == 1 && ts_str_is(query_str(q, 0), "quarantined");
+
+	query_close(q);
+	if (n < 0)
+		return -1;
+	if (n == 0)
+		return ts_error_set(err, TS_E_UNKNOWN_RECEIPT, "receipt %llu is not there",
+				    (unsigned long long)r->no);
+	c->quarantined = (int64_t)ts_str_is(r->state, "quarantined") - was;
+	if (query_open(st->writer, "receipt_update", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, r->no);
+	query_bind_str(q, 2, r->state);
+	query_bind_str(q, 3, r->code);
+	if (r->final_ms)
+		query_bind_i64(q, 4, r->final_ms);
+	query_bind_str(q, 5, r->run_id);
+	query_bind_blob(q, 6, r->source_path.p, r->source_path.n);
+	query_bind_u64(q, 7, r->kept);
+	query_bind_str(q, 8, r->json);
+	return query_run(q, err);
+}
+
+int catalog_update_receipt(struct store *st, const struct receipt_record *r, struct ts_error *err)
+{
+	struct change c = {0};
+
+	pthread_mutex_lock(&st->write_lock);
+	int n = begin(st, err);
+
+	if (n == 0)
+		n = end(st, write_update(st, r, &c, err), &c, err);
+	else
+		store_note_write(st, err);
+	pthread_mutex_unlock(&st->write_lock);
+	return n;
+}
+
+int catalog_load_counters(struct store *st, struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	if (query_open(st->writer, "counters_load", &q, err) < 0 || query_step(q, err) < 0)
+		return -1;
+	atomic_store(&st->change, query_u64(q, 0));
+	atomic_store(&st->quarantined, query_u64(q, 1));
+	atomic_store(&st->runs_bytes, query_u64(q, 2));
+	atomic_store(&st->last_ingested_ms, query_i64(q, 3));
+	return 0;
+}
