@@ -90,6 +90,7 @@ struct request {
 
 	struct request *wait_next, *wait_before; /* among those that wait */
 	int64_t wait_until_ms;                   /* monotonic; 0: not begun */
+	int64_t wait_look_ms;                    /* monotonic: looks again at the latest */
 	uint64_t wait_seen;                      /* the change it has looked at */
 
 	struct answer answer;

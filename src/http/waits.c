@@ -5,6 +5,10 @@
 
 #include "server.h"
 
+/* What a wait looks at is partly the watcher's, which tells nobody when a name it thought to wait
+ * is gone after all; so each wait looks again now and then by itself. */
+#define LOOK_AGAIN_MS 1000
+
 int cond_init_monotonic(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;
@@ -39,17 +43,19 @@ static void resume_all(struct wait_list *waits)
 		resume(waits, waits->first);
 }
 
-/* Resumes those whose time is over; returns when the next one's is, or INT64_MAX. */
+/* Resumes those whose time is over or that look again; returns when the next one's is, or
+ * INT64_MAX.
+ */
 static int64_t resume_late(struct wait_list *waits, int64_t now_ms)
 {
 	int64_t next_ms = INT64_MAX;
 
 	for (struct request *rq = waits->first, *next; rq; rq = next) {
 		next = rq->wait_next;
-		if (rq->wait_until_ms <= now_ms)
+		if (rq->wait_look_ms <= now_ms)
 			resume(waits, rq);
-		else if (rq->wait_until_ms < next_ms)
-			next_ms = rq->wait_until_ms;
+		else if (rq->wait_look_ms < next_ms)
+			next_ms = rq->wait_look_ms;
 	}
 	return next_ms;
 }
@@ -99,6 +105,9 @@ bool waits_add(struct http *h, struct request *rq)
 	struct wait_list *waits = &h->waits;
 	bool added = false;
 
+	rq->wait_look_ms = time_mono_ms() + LOOK_AGAIN_MS;
+	if (rq->wait_look_ms > rq->wait_until_ms)
+		rq->wait_look_ms = rq->wait_until_ms;
 	pthread_mutex_lock(&waits->lock);
 	if (!waits->stop && waits->change == rq->wait_seen) {
 		rq->state = REQUEST_WAITING;

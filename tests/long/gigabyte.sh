@@ -30,7 +30,7 @@ start=$(date +%s)
 wait_until answered
 say "ingested in $(($(date +%s) - start)) s, $asked requests answered meanwhile"
 is "each of them within a second" "$slow" 0
-peak=$(sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$PID/status")
+peak=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$PID/status")
 bound=$(((64 * 1048576 + longest + 100 * spans) / 1024))
 say "peak RSS $peak KiB, bound $bound KiB ($spans spans, longest line $longest)"
 ok "within the bound" test "$peak" -le "$bound"

@@ -56,6 +56,39 @@ START_TEST(a_wait_ends_when_the_drop_is_final)
 }
 END_TEST
 
+static int build_quiet(void *arg, uint64_t no, enum commit_result result,
+		       const struct run_record *other, struct receipt_record *receipt,
+		       struct ts_error *err)
+{
+	(void)arg, (void)no, (void)result, (void)other, (void)err;
+	*receipt = (struct receipt_record){
+		.name = TS_STR("quiet.jsonl"),
+		.state = TS_STR("quarantined"),
+		.seen_ms = time_now_ms(),
+		.final_ms = time_now_ms(),
+		.json = TS_STR("{\"name\":\"quiet.jsonl\",\"final\":true}"),
+	};
+	return 0;
+}
+
+START_TEST(a_wait_looks_again_though_nobody_wakes_it)
+{
+	struct ts_error err = TS_ERROR_INIT;
+	enum commit_result result;
+	struct client c;
+	json_t *receipt;
+
+	begin(&c, "/ingest/receipts/quiet.jsonl?wait=60");
+	ck_assert(client_is_silent(&c));
+	ck_assert_int_eq(
+		catalog_commit(served.store, NULL, false, build_quiet, NULL, &result, NULL, &err),
+		0);
+	receipt = finish(&c, 200);
+	ck_assert_str_eq(text_of(receipt, "name"), "quiet.jsonl");
+	json_decref(receipt);
+}
+END_TEST
+
 START_TEST(a_wait_for_nothing_ends_by_time_with_404)
 {
 	int64_t begun_ms = time_mono_ms(), took_ms;
@@ -245,6 +278,7 @@ Suite *http_waits_suite(void)
 	tcase_add_checked_fixture(c, serve, stop_serving);
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, a_wait_ends_when_the_drop_is_final);
+	tcase_add_test(c, a_wait_looks_again_though_nobody_wakes_it);
 	tcase_add_test(c, a_wait_for_nothing_ends_by_time_with_404);
 	tcase_add_test(c, a_wait_that_runs_out_answers_with_the_state_so_far);
 	tcase_add_test(c, after_passes_over_what_was_seen_before);
