@@ -9,7 +9,7 @@ set -eu
 : "${builddir:=.}"
 TRACESPOOLD=${TRACESPOOLD:-$builddir/tracespoold}
 TRACESPOOL=${TRACESPOOL:-$builddir/tracespool}
-WAIT_SECONDS=${WAIT_SECONDS:-60}
+WAIT_SECONDS=${WAIT_SECONDS:-180}
 E2E_OPTIONS=
 FAILED=0
 CHECKS=0
