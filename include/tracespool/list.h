@@ -118,5 +118,8 @@ int page_count(struct db *db, const struct list *l, const struct list_request *r
  * list_requests, list_tools: a run file's connection; nested members as http-api.md 4.1 has them.
  */
 extern const struct list list_runs, list_receipts, list_requests, list_tools;
+/* Records of an execution run, in file order: a run file's connection (http-api.md 3.7). */
+extern const struct list list_tensors, list_tensor_stats, list_gradients, list_edges,
+	list_device_intervals;
 
 #endif

@@ -85,3 +85,13 @@ create view edges as select
 	@U64(host_duration_ns)@ as host_duration_ns,
 	from_tensor, to_tensor
 from edge_rows;
+
+create view health as select
+	-- One row; coverage is a JSON object of counts.
+	structurally_valid, capture_complete, coverage
+from health_rows;
+
+create view issues as select
+	-- What health found, in its order; severity is error or warning.
+	rowid as no, severity, code, message
+from issue_rows;

@@ -70,3 +70,16 @@ create table lifetime_rows(
 	end_ns integer,            -- null: never released
 	bytes integer
 );
+-- The health report; in the order of its issues.
+create table issue_rows(
+	severity text, code text, message text
+);
+create table health_rows(      -- one row
+	structurally_valid integer, capture_complete integer,
+	coverage text              -- JSON object of counts
+);
+-- Where the analysis sorts what does not fit into memory; empty afterwards.
+create table health_asked_rows(id text primary key) without rowid;
+create table health_repeat_rows(no integer primary key);
+create table health_found_rows(timestamp_ns integer, memory integer, fault integer, bytes integer);
+create table health_holder_rows(lifetime integer, memory integer);

@@ -1,5 +1,6 @@
 /* candle.c: the figures of an execution run (candle-trace.md 9) */
 #include "candle.h"
+#include "health.h"
 
 #include <stdlib.h>
 
@@ -86,10 +87,11 @@ int analyze_execution_figures(struct db *db, struct execution_figures *ret, stru
 int analyze_execution(struct db *db, const struct trace_counts *counts, struct run_record *record,
 		      struct arena *keep, struct buf *out, struct ts_error *err)
 {
+	struct health health CLEAN(health_done) = {0};
 	struct execution_figures f;
 
-	(void)counts; /* for the coverage of the health report */
-	if (analyze_execution_figures(db, &f, err) < 0)
+	(void)counts; /* the tables say the same */
+	if (analyze_execution_figures(db, &f, err) < 0 || health_run(&health, db, &f, err) < 0)
 		return -1;
-	return execution_summary(db, &f, record, keep, out, err);
+	return execution_summary(db, &f, &health.report, record, keep, out, err);
 }

@@ -13,8 +13,11 @@ void depths_fill(const uint32_t *parents, uint32_t *depths, uint32_t n);
 /* alloc_count, free_count, logical_peak_bytes; writes lifetime_rows. */
 int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
 
-/* Meta, terminal and figures as the summary and the members of the record. */
-int execution_summary(struct db *db, const struct execution_figures *f, struct run_record *record,
+struct health_report;
+
+/* Meta, terminal, figures and health as the summary and the members of the record. */
+int execution_summary(struct db *db, const struct execution_figures *f,
+		      const struct health_report *health, struct run_record *record,
 		      struct arena *keep, struct buf *out, struct ts_error *err);
 
 #endif

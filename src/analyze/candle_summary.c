@@ -1,5 +1,6 @@
 /* candle_summary.c: summary and record of an execution run from its meta, terminal and figures */
 #include "candle.h"
+#include "health.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,8 @@ static void put_figures(struct summary *s, const struct execution_figures *f)
 }
 
 static int put_summary(struct buf *out, const struct meta *m, const struct execution_figures *f,
-		       const struct run_record *r, struct ts_error *err)
+		       const struct health_report *health, const struct run_record *r,
+		       struct ts_error *err)
 {
 	struct summary s = {0};
 
@@ -176,6 +178,10 @@ static int put_summary(struct buf *out, const struct meta *m, const struct execu
 	jw_kv_str(&s.w, "outcome", m->outcome);
 	put_text(&s, "outcome_reason", m->reason);
 	put_figures(&s, f);
+	health_put_figures(&s.w, health);
+	health_put(&s.w, health);
+	if (health->cut)
+		note_cut(&s, "health.issues");
 	if (put_tags(&s, m->tags, err) < 0)
 		return -1;
 	if (s.cut_count) {
@@ -223,7 +229,8 @@ static int put_meta(struct buf *out, const struct meta *m, struct ts_error *err)
 	return out->failed ? ts_error_nomem(err) : 0;
 }
 
-int execution_summary(struct db *db, const struct execution_figures *f, struct run_record *record,
+int execution_summary(struct db *db, const struct execution_figures *f,
+		      const struct health_report *health, struct run_record *record,
 		      struct arena *keep, struct buf *out, struct ts_error *err)
 {
 	struct buf meta_json CLEAN(buf_done) = BUF_INIT;
@@ -234,7 +241,9 @@ int execution_summary(struct db *db, const struct execution_figures *f, struct r
 		return -1;
 	char *meta_text = arena_dup(keep, meta_json.data, meta_json.len);
 
-	if (!meta_text)
+	char *issues = arena_dup(keep, health->shown.p, health->shown.n);
+
+	if (!meta_text || !issues)
 		return ts_error_nomem(err);
 	if (!record->id.p)
 		record->id = m.run_id;
@@ -247,12 +256,13 @@ int execution_summary(struct db *db, const struct execution_figures *f, struct r
 	record->correlation_id = m.correlation_id;
 	record->tags = m.tags;
 	record->meta = ts_str(meta_text, meta_json.len);
-	record->structurally_valid = -1;
+	record->structurally_valid = health->structurally_valid;
+	record->issues = ts_str(issues, health->shown.n);
 	record->has_captured = text_parse_time(m.timestamp, &captured);
 	record->captured_ms = record->has_captured ? captured : 0;
 	record->total_ns = (struct opt_u64){.v = f->total_ns, .has = true};
 	record->span_count = (struct opt_u64){.v = f->span_count, .has = true};
 	record->op_count = (struct opt_u64){.v = f->op_count, .has = true};
 	record->logical_peak_bytes = f->logical_peak_bytes;
-	return put_summary(out, &m, f, record, err);
+	return put_summary(out, &m, f, health, record, err);
 }

@@ -13,6 +13,11 @@ handler_fn handle_problem;
 handler_fn handle_runs, handle_run, handle_summary;
 /* requests.c */
 handler_fn handle_requests, handle_replay, handle_tools;
+/* records.c */
+handler_fn handle_tensors, handle_tensor_stats, handle_gradients, handle_edges,
+	handle_device_intervals;
+/* health_view.c */
+handler_fn handle_health_view;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

@@ -133,12 +133,27 @@ say "C32, C35: order of times, missing members, provenance"
 refused c32.jsonl terminal_precedes_evidence 4
 { meta c32b; span a '' 18446744073709551610 100; terminal 18446744073709551615; } >"$DIR/f/c32b.jsonl"
 taken c32b.jsonl
+is "a sum that saturates is no fault of order" \
+  "$(field c32b.jsonl '[.warnings[]|select(.severity == "error").code]|tojson')" '["measurement_count"]'
+{ meta c32c; span a '' 10 90 | sed 's/"start_ns"/"measured":true,"start_ns"/'
+  echo '{"kind":"op","span_id":"a","op_name":"o","shape":[],"dtype":"f32","device":"cpu","timestamp_ns":90,"duration_ns":11,"input_dense_bytes":0}'
+  span b a 9 5; terminal 101; } >"$DIR/f/c32c.jsonl"
+taken c32c.jsonl
+is "the op and the child are told of" \
+  "$(field c32c.jsonl '[.warnings[]|select(.severity == "error").code]|tojson')" \
+  '["child_outside_parent","operation_outside_span"]'
+is "not valid" "$(get /runs/c32c/summary | jq .health.structurally_valid)" false
+is "check says the same" \
+  "$("$TRACESPOOL" check --json "$DIR/f/c32c.jsonl" | jq -c .warnings)" "$(field c32c.jsonl '.warnings|tojson')"
 trace c35 | sed 's/"capture_contract":{[^}]*},//' >"$DIR/f/c35a.jsonl"
 refused c35a.jsonl missing_field 1
 trace c35 | sed 's/"run_id":"c35",//' >"$DIR/f/c35b.jsonl"
 refused c35b.jsonl missing_field 1
 trace c35c | sed 's/"capture_step":1/"capture_step":0/' >"$DIR/f/c35c.jsonl"
 taken c35c.jsonl
+is "provenance" "$(get /runs/c35c/summary | jq -r '.health.issues[0]|[.severity,.code]|join(" ")')" \
+  "error run_provenance_invalid"
+is "not valid either" "$(get '/runs?valid=false&id_prefix=c35c' | jq -r '.items[].id')" c35c
 
 say "C38, C39: order of completion; hash counts"
 { i=1000; while [ $i -gt 0 ]; do request "o$i" $((i * 10)); i=$((i - 1)); done; } >"$DIR/f/c38.jsonl"

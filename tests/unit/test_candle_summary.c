@@ -32,6 +32,25 @@ static void put_document(struct analysis *a, const struct row_meta *m)
 		     &(struct row_terminal){.outcome = TS_STR("failed"), .reason = TS_STR("why")});
 }
 
+#define ISSUE(severity, code, message)                                                             \
+	"{\"severity\":\"" severity "\",\"code\":\"" code "\",\"message\":\"" message "\"}"
+#define ABSENT(code, noun) "," ISSUE("warning", code "_absent", "The run has no " noun ".")
+#define ISSUES                                                                                     \
+	ISSUE("warning", "capture_failed", "why")                                                  \
+	"," ISSUE("error", "root_count", "The run has 0 root spans instead of 1.") ABSENT(         \
+		"operations", "operations") ABSENT("tensors", "tensor records")                    \
+		ABSENT("logical_memory", "memory records") ABSENT(                                 \
+			"physical_memory", "device memory samples") ABSENT("device_timing",        \
+									   "device intervals")     \
+			ABSENT("gradients", "gradient records") ABSENT(                            \
+				"forward",                                                         \
+				"span of the forward step") ABSENT("backward",                     \
+								   "span of the backward step")    \
+				ABSENT("optimizer", "span of the optimizer step") "," ISSUE(       \
+					"warning", "integer_above_2_53",                           \
+					"A number of the meta record is above 2^53-1, which many " \
+					"JSON readers round.")
+
 START_TEST(the_summary_has_its_members_in_order_and_null_for_what_is_not_known)
 {
 	struct analysis a;
@@ -50,6 +69,16 @@ START_TEST(the_summary_has_its_members_in_order_and_null_for_what_is_not_known)
 			 "\"outcome_reason\":\"why\",\"total_ns\":0,\"op_count\":0,"
 			 "\"span_count\":0,\"root_span_count\":0,\"max_depth\":0,"
 			 "\"alloc_count\":0,\"free_count\":0,\"logical_peak_bytes\":null,"
+			 "\"tensor_count\":0,\"tensor_stats_count\":0,\"non_finite_count\":0,"
+			 "\"gradients\":{\"present\":0,\"missing\":0,\"zero\":0,"
+			 "\"non_finite\":0},\"health\":{\"structurally_valid\":false,"
+			 "\"capture_complete\":false,\"issues\":[" ISSUES "],\"coverage\":{"
+			 "\"spans\":0,\"closed_spans\":0,\"root_spans\":0,"
+			 "\"measured_spans\":0,\"operations\":0,\"tensors\":0,"
+			 "\"memory_events\":0,\"device_memory_samples\":0,"
+			 "\"device_intervals\":0,\"gradients\":0,\"call_edges\":0,"
+			 "\"data_edges\":0,\"forward_spans\":0,\"backward_spans\":0,"
+			 "\"optimizer_spans\":0}},"
 			 "\"tags\":{\"a\":\"1\",\"b\":\"\\u0000\"}}\n");
 	ck_assert(ts_str_is(
 		a.r.meta, "{\"schema\":\"candle-graph/trace/10\",\"run_id\":\"lab/r\\\"1\","
@@ -64,7 +93,8 @@ START_TEST(the_summary_has_its_members_in_order_and_null_for_what_is_not_known)
 	ck_assert(ts_str_is(a.r.phase, "train") && ts_str_is(a.r.device, "cuda:0"));
 	ck_assert(ts_str_is(a.r.outcome, "failed") && ts_str_is(a.r.correlation_id, "c"));
 	ck_assert(ts_str_is(a.r.trace_schema, "candle-graph/trace/10"));
-	ck_assert_int_eq(a.r.structurally_valid, -1);
+	ck_assert_int_eq(a.r.structurally_valid, 0);
+	ck_assert(ts_str_is(a.r.issues, "[" ISSUES "]"));
 	ck_assert(a.r.has_captured && a.r.captured_ms == 1762161247000);
 	ck_assert(a.r.total_ns.has && a.r.span_count.has && !a.r.logical_peak_bytes.has);
 	analysis_end(&a);
