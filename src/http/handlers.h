@@ -13,6 +13,10 @@ handler_fn handle_problem;
 handler_fn handle_runs, handle_run, handle_summary;
 /* requests.c */
 handler_fn handle_requests, handle_replay, handle_tools;
+/* spans.c */
+handler_fn handle_spans, handle_ops;
+/* span_views.c */
+handler_fn handle_span_view;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 
