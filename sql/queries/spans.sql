@@ -26,7 +26,7 @@ where t.duration_ns = 0;
 -- The spans by id, the ops of each in time order.
 select s.no, o.timestamp_ns, o.duration_ns
 from span_rows s left join op_rows o on o.span_id = s.id
-order by s.id, o.timestamp_ns;
+order by s.id, s.no, o.timestamp_ns;
 
 -- name: span_figure_insert
 insert into span_figure_rows(no, id_order, start_ns, duration_ns, closed, depth, child_count,
