@@ -179,24 +179,29 @@ END_TEST
 /* A tree r(a(b), c), a span d whose parent is missing, and a ring e, f with g below it.
  * Ids, starts, durations:  r 0 100, a 10 50, b 20 20, c 0 60, d 5 2^64-1, e 1 1, f 1 1, g 1 open
  * self: r 100 - [0,60) = 40; a 50 - [20,40) - [45,47) = 28; b 20 - [38,40) = 18 (the ops at 38 and
- * 39 end at 41 and 40); c 60; d 2^64-1 - 7, its op being cut at its end, 2^64-1; e 1 - f 1 = 0, f 0. */
+ * 39 end at 41 and 40); c 60; d 2^64-1 - 7, its op being cut at its end, 2^64-1; e 1 - f 1 = 0, f
+ * 0. */
 static const char *const trace =
 	"{\"kind\":\"meta\",\"schema\":\"candle-graph/trace/10\",\"run_id\":\"r\","
 	"\"correlation_id\":\"c\",\"entrypoint\":\"e\",\"phase\":\"infer\",\"timestamp\":\"t\","
 	"\"capture_step\":1,\"warmup_steps\":0,\"device\":\"cpu\",\"timing_mode\":\"host\","
 	"\"capture_contract\":{\"measurement_scope\":\"unknown\",\"operations\":\"none\","
 	"\"logical_memory\":\"none\",\"physical_memory\":\"none\",\"device_timing\":\"none\"},"
-	"\"tags\":{}}\n" SPAN("g", PARENT("e"), "ring", "1", "") SPAN("f", PARENT("e"), "ring", "1", "")
-		SPAN("e", PARENT("f"), "ring", "1", "") SPAN("d", PARENT("ghost"), "lost", "5", "")
-			SPAN("b", PARENT("a"), "leaf", "20", "\"step\":\"forward\",")
-				SPAN("a", PARENT("r"), "limb", "10", "\"step\":\"forward\",")
-					SPAN("c", PARENT("r"), "leaf", "0", "")
-						SPAN("r", "", "root", "0", "\"measured\":true,")
-	OP("b", "x", "38", "3", "[1]") OP("a", "y", "45", "2", "[2]")
-	OP("b", "x", "39", "1", "[1]") OP("d", "z", "18446744073709551608", BIG, "[1]")
-	OP("nowhere", "y", "1", "2", "[8]")
-	END("e", "1") END("f", "1") END("d", BIG) END("b", "20") END("a", "50") END("c", "60")
-	END("r", "100") "{\"kind\":\"terminal\",\"outcome\":\"complete\",\"timestamp_ns\":" BIG "}\n";
+	"\"tags\":{}}\n" SPAN("g", PARENT("e"), "ring", "1", "") SPAN(
+		"f", PARENT("e"), "ring", "1",
+		"") SPAN("e", PARENT("f"), "ring", "1",
+			 "") SPAN("d", PARENT("ghost"), "lost", "5",
+				  "") SPAN("b", PARENT("a"), "leaf", "20", "\"step\":\"forward\",")
+		SPAN("a", PARENT("r"), "limb", "10", "\"step\":\"forward\",") SPAN(
+			"c", PARENT("r"), "leaf", "0", "") SPAN("r", "", "root", "0",
+								"\"measured\":true,")
+			OP("b", "x", "38", "3", "[1]") OP("a", "y", "45", "2", "[2]") OP(
+				"b", "x", "39", "1", "[1]") OP("d", "z", "18446744073709551608",
+							       BIG, "[1]")
+				OP("nowhere", "y", "1", "2", "[8]") END("e", "1") END("f", "1") END(
+					"d", BIG) END("b", "20") END("a", "50") END("c", "60")
+					END("r", "100") "{\"kind\":\"terminal\",\"outcome\":"
+							"\"complete\",\"timestamp_ns\":" BIG "}\n";
 
 static struct analysis bench;
 
@@ -248,8 +253,7 @@ START_TEST(spans_come_by_start_depth_and_id_and_in_the_orders_asked_for)
 	assert_list(&list_spans, "", "-duration_ns", "id", "d r c a b e f g");
 	assert_list(&list_spans, "", "-self_ns", "id", "d c r a b e f g");
 	assert_list(&list_spans, "", "duration_ns", "id", "g e f b a c r d");
-	assert_column(&list_spans, "", "self_ns",
-		      "40 60 0 0 - 18446744073709551608 28 18");
+	assert_column(&list_spans, "", "self_ns", "40 60 0 0 - 18446744073709551608 28 18");
 	assert_column(&list_spans, "", "child_count", "2 0 2 1 0 0 1 0");
 	assert_column(&list_spans, "", "op_count", "0 0 0 0 0 1 1 2");
 	assert_column(&list_spans, "", "depth", "0 1 2 2 2 1 1 2");
@@ -304,8 +308,9 @@ static void assert_plan(const char *sql, const char *want)
 		      "no \"%s\", or a sort, in\n%s%s", want, plan, sql);
 }
 
-#define FROM "select s.name, f.child_count from span_figure_rows f join span_rows s on s.no = f.no "              \
-	     "left join span_memory_rows m on m.no = f.no "
+#define FROM                                                                                       \
+	"select s.name, f.child_count from span_figure_rows f join span_rows s on s.no = f.no "    \
+	"left join span_memory_rows m on m.no = f.no "
 
 START_TEST(first_and_next_pages_go_along_an_index)
 {
