@@ -12,18 +12,39 @@
 #include "tracespool/buf.h"
 #include "tracespool/rows.h"
 #include "tracespool/store.h"
+#include "tracespool/writer.h"
 
-/* candle-trace.md 9. Public for tests; null figures have no value. */
+/* candle-trace.md 9 and 10. Public for tests; null figures have no value. */
 struct execution_figures {
 	uint64_t op_count, total_ns, span_count, root_span_count, max_depth, alloc_count,
 		free_count;
 	struct opt_u64 logical_peak_bytes;
+	struct opt_u64 step_ns[3]; /* forward, backward, optimizer */
 };
 
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */
 int analyze_execution(struct db *db, const struct trace_counts *counts, struct run_record *record,
 		      struct arena *keep, struct buf *out, struct ts_error *err);
 int analyze_execution_figures(struct db *db, struct execution_figures *ret, struct ts_error *err);
+
+/* The members slowest_spans and slowest_ops of a summary with `top` rows each, from a run file;
+ * total_ns is the run's. ret_cut[0] and [1]: texts or rows of them were left out, since the summary
+ * stays small. */
+int analyze_write_slowest(struct db *db, uint64_t total_ns, uint64_t top, struct json_writer *w,
+			  bool ret_cut[2], struct ts_error *err);
+
+/* The views of times of an execution run, from its run file: timing, spans, slowest-host,
+ * slowest-device, slow-ops (with limit, at most VIEW_SLOW_OPS_MAX). A view is written in steps, a
+ * few rows each; w writes to the same text from step to step. Which of them exist only with a graph
+ * (14) is for the caller to ask. */
+#define VIEW_SLOW_OPS_MAX 1000
+struct view;
+bool view_needs_graph(struct ts_str name);
+int view_open(struct db *db, struct ts_str name, uint64_t limit, struct view **ret,
+	      struct ts_error *err);
+/* Writes on with the result. 1: there is more, 0: that was the end, -1: error. */
+int view_step(struct view *v, struct json_writer *w, struct ts_error *err);
+void view_close(struct view *v); /* takes NULL */
 
 /* request-trace.md 14. In: record->id, capture, segment. Runs the lowering once for its verdict
  * (record->replay_error). */

@@ -38,7 +38,7 @@ enum list_op {
 	LIST_MIN,    /* at least */
 	LIST_BELOW,  /* less than */
 	LIST_MAX,    /* at most */
-	LIST_SQL,    /* expr has one ?: true for it; for BOOL: expr holds or does not */
+	LIST_SQL, /* each ? of expr is the value: true for it; for BOOL: expr holds or does not */
 	LIST_CHOICE, /* no condition; with the second of its words, filters that have `other` use
 			that in place of expr (/runs: time=ingested) */
 };
@@ -116,10 +116,12 @@ int page_count(struct db *db, const struct list *l, const struct list_request *r
  * as for receipts.
  * list_receipts: one hidden column `json`, the whole item.
  * list_requests, list_tools: a run file's connection; nested members as http-api.md 4.1 has them.
+ * list_spans, list_ops, list_op_groups: those of an execution run (3.4, 3.5).
  */
 extern const struct list list_runs, list_receipts, list_requests, list_tools;
 /* Records of an execution run, in file order: a run file's connection (http-api.md 3.7). */
 extern const struct list list_tensors, list_tensor_stats, list_gradients, list_edges,
 	list_device_intervals;
+extern const struct list list_spans, list_ops, list_op_groups;
 
 #endif

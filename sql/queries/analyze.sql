@@ -4,14 +4,6 @@
 select (select coalesce(max(no), 0) from span_rows),
 	(select coalesce(max(rowid), 0) from op_rows);
 
--- name: execution_spans
-select s.no, s.parent_id is null, s.measured, t.parent_no, t.duration_ns
-from span_rows s join span_time_rows t on t.no = s.no
-order by s.no;
-
--- name: execution_depth_insert
-insert into span_depth_rows(no, depth) values (?1, ?2);
-
 -- name: execution_memory
 select rowid, device, storage_id, timestamp_ns, bytes, action = 'alloc'
 from memory_rows

@@ -21,10 +21,15 @@ create view spans as select
 	@U64(s.start_ns)@ as start_ns,
 	t.closed,
 	@U64(t.duration_ns)@ as duration_ns,
-	d.depth
+	-- self_ns: what no op and no closed child span covers; null while open. The host times are
+	-- those of the host view: a span without length counts what is below it.
+	f.depth, f.child_count, f.op_count,
+	@U64(f.self_ns)@ as self_ns,
+	@U64(f.host_total_ns)@ as host_total_ns,
+	@U64(f.host_self_ns)@ as host_self_ns
 from span_rows s
 left join span_time_rows t on t.no = s.no
-left join span_depth_rows d on d.no = s.no;
+left join span_figure_rows f on f.no = s.no;
 
 create view ops as select
 	-- An operation a row, in file order; inputs and shape are JSON.
@@ -95,3 +100,37 @@ create view issues as select
 	-- What health found, in its order; severity is error or warning.
 	rowid as no, severity, code, message
 from issue_rows;
+create view op_groups as select
+	-- Ops by one of their members (dimension): op_name, device, dtype, span_id, shape.
+	dimension, key, op_count,
+	@U64(total_ns)@ as total_ns,
+	mean_ns,
+	@U64(max_ns)@ as max_ns,
+	share_ratio,
+	@U64(output_dense_bytes)@ as output_dense_bytes
+from op_group_rows;
+
+create view device_spans as select
+	-- Busy time of spans on device clocks: the length of the union of their intervals.
+	span_id, device, clock_id, interval_count,
+	@U64(busy_ns)@ as busy_ns
+from device_span_rows;
+
+create view device_clocks as select
+	device, clock_id, interval_count,
+	@U64(busy_ns)@ as busy_ns
+from device_clock_rows;
+
+-- The first two are made before the analysis, which reads along them.
+create index if not exists span_by_id on span_rows(id);
+create index if not exists op_by_span on op_rows(span_id, timestamp_ns, duration_ns);
+create index span_by_name on span_rows(name);
+create index span_measured on span_rows(measured) where measured;
+create index span_by_start on span_figure_rows(start_ns, depth, id_order);
+create index span_by_duration on span_figure_rows(duration_ns desc, id_order);
+create index span_by_self on span_figure_rows(self_ns desc, id_order);
+create index span_by_tree on span_figure_rows(tree_no);
+create index span_by_order on span_figure_rows(id_order);
+create index op_by_time on op_rows(timestamp_ns);
+create index op_by_duration on op_rows(duration_ns desc, span_id);
+create index op_group_by_total on op_group_rows(dimension, total_ns desc, key);

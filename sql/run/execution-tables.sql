@@ -60,9 +60,51 @@ create table terminal_rows(
 	outcome text, timestamp_ns integer, reason text
 );
 -- Written by the analysis.
-create table span_depth_rows(
+create table span_figure_rows(
 	no integer primary key,    -- that of span_rows
-	depth integer
+	id_order integer,          -- from 1, in the bytewise order of the ids
+	start_ns integer, duration_ns integer, closed integer,
+	depth integer, child_count integer, op_count integer,
+	self_ns integer,           -- null: open
+	host_total_ns integer, host_self_ns integer,
+	tree_no integer,           -- from 1, a span in front of what is below it
+	tree_first integer, tree_last integer -- the numbers of its subtree
+);
+create table span_memory_rows(no integer primary key, allocated_bytes integer, peak_live_bytes integer, residual_bytes integer);
+create table op_group_rows(
+	no integer primary key,
+	dimension text,            -- op_name, device, dtype, span_id or shape
+	key text, op_count integer, total_ns integer, mean_ns, max_ns integer,
+	share_ratio,               -- of total_ns of the run; null: that is 0
+	output_dense_bytes integer -- null: no op has a size
+);
+create table slow_op_rows(
+	place integer primary key, -- from 1, slowest first
+	op integer,                -- rowid in op_rows
+	op_index integer           -- from 0, among the ops of its span in file order
+);
+create table slowest_host_rows(
+	place integer primary key, -- from 1
+	no integer,                -- that of span_rows
+	scope text, overlap_self_ns integer, overlap_duration_ns integer
+);
+create table device_span_rows(
+	no integer primary key,    -- from 1, in the order of span_id, device, clock_id
+	span_id text, device text, clock_id text, interval_count integer, busy_ns integer
+);
+create table device_span_name_rows(
+	no integer,                -- that of device_span_rows
+	what integer,              -- 0: a backend, 1: a stream
+	name text,
+	primary key (no, what, name)
+) without rowid;
+create table slowest_device_rows(
+	place integer primary key, -- from 1
+	no integer                 -- that of device_span_rows
+);
+create table device_clock_rows(
+	no integer primary key,    -- from 1, in the order of device, clock_id
+	device text, clock_id text, interval_count integer, busy_ns integer
 );
 create table lifetime_rows(
 	alloc integer primary key, -- rowid of the alloc in memory_rows

@@ -10,6 +10,18 @@
 #define DEPTH_SPANS_MAX 0x7ffffff0u
 void depths_fill(const uint32_t *parents, uint32_t *depths, uint32_t n);
 
+/* Counts, total, depth and steps of spans; writes span_figure_rows and slowest_host_rows. In:
+ * span_count. */
+int span_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
+
+/* Writes op_group_rows (in: total_ns), and slow_op_rows (after span_figures).
+ */
+int op_groups(struct db *db, const struct execution_figures *f, struct ts_error *err);
+int slow_ops(struct db *db, struct ts_error *err);
+
+/* Writes device_span_rows, their names, and device_clock_rows. */
+int device_timing(struct db *db, struct ts_error *err);
+
 /* alloc_count, free_count, logical_peak_bytes; writes lifetime_rows. */
 int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
 

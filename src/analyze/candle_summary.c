@@ -10,7 +10,8 @@
 #include "tracespool/writer.h"
 
 enum {
-	TEXT_MAX = 1024, /* bytes of a text in the summary */
+	SUMMARY_TOP = 10, /* rows of slowest_spans and slowest_ops, as it is stored */
+	TEXT_MAX = 1024,  /* bytes of a text in the summary */
 	TAGS_MAX = 200,
 	TAGS_BYTES_MAX = 24 * 1024, /* the summary stays below 64 KiB whatever the run */
 };
@@ -152,9 +153,41 @@ static void put_figures(struct summary *s, const struct execution_figures *f)
 		jw_kv_null(&s->w, "logical_peak_bytes");
 }
 
-static int put_summary(struct buf *out, const struct meta *m, const struct execution_figures *f,
-		       const struct health_report *health, const struct run_record *r,
+static void put_opt(struct summary *s, const char *name, struct opt_u64 v)
+{
+	if (v.has)
+		jw_kv_u64(&s->w, name, v.v);
+	else
+		jw_kv_null(&s->w, name);
+}
+
+static void put_steps(struct summary *s, const struct execution_figures *f)
+{
+	jw_key(&s->w, "steps");
+	jw_open_object(&s->w);
+	put_opt(s, "forward_ns", f->step_ns[0]);
+	put_opt(s, "backward_ns", f->step_ns[1]);
+	put_opt(s, "optimizer_ns", f->step_ns[2]);
+	jw_close_object(&s->w);
+}
+
+static int put_slowest(struct summary *s, struct db *db, const struct execution_figures *f,
 		       struct ts_error *err)
+{
+	bool cut[2];
+
+	if (analyze_write_slowest(db, f->total_ns, SUMMARY_TOP, &s->w, cut, err) < 0)
+		return -1;
+	if (cut[0])
+		note_cut(s, "slowest_spans");
+	if (cut[1])
+		note_cut(s, "slowest_ops");
+	return 0;
+}
+
+static int put_summary(struct db *db, struct buf *out, const struct meta *m,
+		       const struct execution_figures *f, const struct health_report *health,
+		       const struct run_record *r, struct ts_error *err)
 {
 	struct summary s = {0};
 
@@ -179,6 +212,9 @@ static int put_summary(struct buf *out, const struct meta *m, const struct execu
 	put_text(&s, "outcome_reason", m->reason);
 	put_figures(&s, f);
 	health_put_figures(&s.w, health);
+	put_steps(&s, f);
+	if (put_slowest(&s, db, f, err) < 0)
+		return -1;
 	health_put(&s.w, health);
 	if (health->cut)
 		note_cut(&s, "health.issues");
@@ -264,5 +300,5 @@ int execution_summary(struct db *db, const struct execution_figures *f,
 	record->span_count = (struct opt_u64){.v = f->span_count, .has = true};
 	record->op_count = (struct opt_u64){.v = f->op_count, .has = true};
 	record->logical_peak_bytes = f->logical_peak_bytes;
-	return put_summary(out, &m, f, health, record, err);
+	return put_summary(db, out, &m, f, health, record, err);
 }

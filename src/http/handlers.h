@@ -18,6 +18,10 @@ handler_fn handle_tensors, handle_tensor_stats, handle_gradients, handle_edges,
 	handle_device_intervals;
 /* health_view.c */
 handler_fn handle_health_view;
+/* spans.c */
+handler_fn handle_spans, handle_ops;
+/* span_views.c */
+handler_fn handle_span_view;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

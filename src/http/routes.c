@@ -4,6 +4,8 @@
 
 static const char *const summary_params[] = {"top", NULL};
 static const char *const request_params[] = {"include", NULL};
+static const char *const op_params[] = {"group_by", NULL};
+static const char *const slow_params[] = {"limit", NULL};
 static const char *const receipt_params[] = {"wait", "after", NULL};
 
 #define ALL_FORMS (FORM_JSON | FORM_ARRAY | FORM_NDJSON)
@@ -27,6 +29,13 @@ const struct route http_routes[] = {
 	{"/runs/{id}/device-intervals", handle_device_intervals, ALL_FORMS, NULL,
 	 &list_device_intervals},
 	{"/runs/{id}/views/health", handle_health_view, FORM_JSON, NULL, NULL},
+	{"/runs/{id}/spans", handle_spans, ALL_FORMS, NULL, &list_spans},
+	{"/runs/{id}/ops", handle_ops, ALL_FORMS, op_params, &list_ops},
+	{"/runs/{id}/views/timing", handle_span_view, FORM_JSON, NULL, NULL},
+	{"/runs/{id}/views/spans", handle_span_view, FORM_JSON, NULL, NULL},
+	{"/runs/{id}/views/slowest-host", handle_span_view, FORM_JSON, NULL, NULL},
+	{"/runs/{id}/views/slowest-device", handle_span_view, FORM_JSON, NULL, NULL},
+	{"/runs/{id}/views/slow-ops", handle_span_view, FORM_JSON, slow_params, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

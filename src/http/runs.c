@@ -7,6 +7,7 @@
 #include "handlers.h"
 #include "rows.h"
 #include "server.h"
+#include "summary_top.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unreleased"
@@ -121,7 +122,10 @@ static void write_links(struct json_writer *w, const struct http *h, struct ts_s
 	jw_open_object(w);
 	write_link(w, "self", base, encoded, "");
 	write_link(w, "summary", base, encoded, "/summary");
-	if (!execution) {
+	if (execution) {
+		write_link(w, "spans", base, encoded, "/spans");
+		write_link(w, "ops", base, encoded, "/ops");
+	} else {
 		write_link(w, "requests", base, encoded, "/requests");
 		write_link(w, "replay", base, encoded, "/replay");
 		write_link(w, "tools", base, encoded, "/tools");
@@ -270,17 +274,19 @@ enum outcome handle_summary(struct request *rq, struct ts_error *err)
 	struct db *db CLEAN(db_releasep) = NULL;
 	struct buf stored CLEAN(buf_done) = BUF_INIT;
 	bool as_stored = !rq->pretty && rq->numbers != JSON_NUMBERS_STRING;
-	uint64_t top = 10;
+	uint64_t top = SUMMARY_TOP_STORED;
 
 	if (request_param_u64(rq, "top", 0, TOP_MAX, &top, err) < 0 ||
 	    request_find_run(rq, -1, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
+	if (rq->run.kind != RUN_EXECUTION)
+		top = SUMMARY_TOP_STORED; /* it has no such rows */
 	if (answer_is_unchanged(rq, "%.12s.%u.s1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;
 	if (request_catalog(rq, &db, err) < 0)
 		return FAILED;
-	if (as_stored) {
+	if (as_stored && top == SUMMARY_TOP_STORED) {
 		if (catalog_summary(db, rq->run.no, rq->gzip, &rq->answer.body,
 				    &rq->answer.body_is_gzip, err) < 0)
 			return FAILED;
@@ -290,6 +296,10 @@ enum outcome handle_summary(struct request *rq, struct ts_error *err)
 	}
 	if (catalog_summary(db, rq->run.no, false, &stored, &rq->answer.body_is_gzip, err) < 0)
 		return FAILED;
+	if (top != SUMMARY_TOP_STORED)
+		return summary_with_top(rq, ts_str(stored.data, stored.len), top, err) < 0
+			       ? FAILED
+			       : ANSWERED;
 	answer_stored_json(rq, 200, ts_str(stored.data, stored.len));
 	return ANSWERED;
 }

@@ -196,6 +196,15 @@ static int check_word(const struct list_filter *f, const struct list_param *p, s
 	return known.failed ? ts_error_nomem(err) : bad(err, p, known.data);
 }
 
+static size_t count_marks(const char *expr)
+{
+	size_t n = 0;
+
+	for (; (expr = strchr(expr, '?')); expr++)
+		n++;
+	return n;
+}
+
 /* One condition: expr against one value. */
 static int add_condition(struct list_sql *s, const struct list_filter *f, const char *expr,
 			 const struct list_param *p, struct ts_error *err)
@@ -239,13 +248,17 @@ static int add_condition(struct list_sql *s, const struct list_filter *f, const 
 			return 0;
 		}
 		buf_printf(&s->text, "(%s)", expr);
-		size_t n = strlen(f->param);
+		size_t n = strlen(f->param), marks = count_marks(expr);
 
-		if (f->param[n - 1] == '.')
+		if (f->param[n - 1] == '.') {
 			list_sql_value(s, (struct key_value){
 						  .type = KEY_TEXT,
 						  .str = ts_str(p->name.p + n, p->name.n - n),
 					  });
+			marks--;
+		}
+		for (; marks > 1; marks--)
+			list_sql_value(s, v);
 		break;
 	case LIST_CHOICE:
 		buf_puts(&s->text, "1");
