@@ -262,7 +262,7 @@ START_TEST(every_row_kind_of_an_execution_run_keeps_every_member)
 	assert_rows(rf, "select * from meta",
 		    "candle-graph/trace/10|r|c|e|train|t|18446744073709551615|3|cpu|1|host|"
 		    "{\"a\":1}|-|{}|-\n");
-	assert_rows(rf, "select * from spans", "1|a|p|n|module|1|forward|5|0|0|-\n");
+	assert_rows(rf, "select * from spans", "1|a|p|n|module|1|forward|5|0|0|-|-|-|-|-|-\n");
 	assert_rows(rf, "select parent_no from span_time_rows", "7\n");
 	assert_rows(rf, "select * from ops", "1|a|mm|[\"x\"]|y|[8,4]|F32|cpu|1|2|128|3\n");
 	assert_rows(rf, "select * from tensors", "1|a|t|-|[8,4]|x9|cpu|1|-|other\n");
