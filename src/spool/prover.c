@@ -68,7 +68,8 @@ void prover_stop(struct prover *p)
 	if (!p->started)
 		return;
 	pthread_mutex_lock(&p->lock);
-	p->stop = p->leave = true;
+	p->stop = true;
+	p->leave = true;
 	pthread_cond_signal(&p->wake);
 	pthread_mutex_unlock(&p->lock);
 	pthread_join(p->thread, NULL);
