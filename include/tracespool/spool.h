@@ -70,13 +70,24 @@ enum spool_proof {
 	PROOF_NONE,     /* not complete as far as can be seen; the same until the drop changes */
 	PROOF_COMPLETE, /* its end is proved */
 	PROOF_UNREAD,   /* could not be opened or read just now; worth asking again */
+	PROOF_LONG,     /* takes longer than the patience */
 };
+
+/* How long content may be read. */
+struct spool_patience {
+	int64_t until_ms; /* monotonic; INT64_MAX: as long as it takes */
+	const _Atomic bool
+		*leave; /* becomes true when the answer is not wanted any more, or NULL */
+	bool over;      /* it was broken off */
+};
+/* To be asked now and then while reading: true: break off, the answer does not count. */
+bool spool_patience_over(struct spool_patience *p);
 
 /* Knowledge of formats, from a higher level: does the content of this regular file prove its end
  * (http-api.md 6, all files in place but segments)? fd is at 0, for this call only. Called from
- * the watcher's thread. */
+ * the watcher's threads, from two at a time. */
 struct spool_content {
-	bool (*complete)(void *arg, int fd, const char *name);
+	bool (*complete)(void *arg, int fd, const char *name, struct spool_patience *patience);
 	void *arg;
 };
 
@@ -98,7 +109,7 @@ bool ready_at_rest(const struct ready_view *view);
  * was seen), by entries for folders, else by content (NULL: none is proved). Links, sockets and
  * devices are complete: there is nothing to wait for before they are refused. Never claims. */
 enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool higher_segment,
-			     const struct spool_content *content);
+			     const struct spool_content *content, struct spool_patience *patience);
 
 /* ---- claims and moves ---- */
 

@@ -104,38 +104,50 @@ void request_on_completed(void *cls, struct MHD_Connection *connection, void **c
 	request_unref(rq);
 }
 
-/* A header that comes twice is one list. */
-static void join(struct request *rq, struct ts_str *to, struct ts_str value)
-{
-	char *joined;
+/* Headers that may come more than once: then they are one list. */
+struct lists {
+	struct request *rq;
+	struct buf accept, accept_encoding, if_none_match; /* empty as long as it came once */
+};
 
-	if (!to->p) {
-		*to = value;
+static void join(struct buf *list, struct ts_str *first, struct ts_str value)
+{
+	if (!first->p) {
+		*first = value;
 		return;
 	}
-	joined = arena_alloc(&rq->arena, to->n + value.n + 3);
-	if (!joined)
-		return;
-	memcpy(joined, to->p, to->n);
-	memcpy(joined + to->n, ", ", 2);
-	memcpy(joined + to->n + 2, value.p, value.n);
-	*to = ts_str(joined, to->n + 2 + value.n);
+	if (!list->len)
+		buf_add(list, first->p, first->n);
+	buf_add(list, ", ", 2);
+	buf_add(list, value.p, value.n);
+}
+
+/* The list takes the place of its first part, as long as the request lives. */
+static void keep(struct request *rq, struct buf *list, struct ts_str *first)
+{
+	char *copy =
+		list->len && !list->failed ? arena_dup(&rq->arena, list->data, list->len) : NULL;
+
+	if (copy)
+		*first = ts_str(copy, list->len);
+	buf_done(list);
 }
 
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *key,
 				 size_t key_size, const char *value, size_t value_size)
 {
-	struct request *rq = cls;
+	struct lists *lists = cls;
+	struct request *rq = lists->rq;
 	struct ts_str text = ts_str(value ? value : "", value ? value_size : 0);
 
 	(void)kind;
 	(void)key_size;
 	if (strcasecmp(key, MHD_HTTP_HEADER_ACCEPT) == 0)
-		join(rq, &rq->accept, text);
+		join(&lists->accept, &rq->accept, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_ACCEPT_ENCODING) == 0)
-		join(rq, &rq->accept_encoding, text);
+		join(&lists->accept_encoding, &rq->accept_encoding, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_IF_NONE_MATCH) == 0)
-		join(rq, &rq->if_none_match, text);
+		join(&lists->if_none_match, &rq->if_none_match, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_EXPECT) == 0)
 		rq->expects = true;
 	else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
@@ -151,9 +163,14 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 
 static void take_head(struct request *rq, const char *method)
 {
+	struct lists lists = {rq, BUF_INIT, BUF_INIT, BUF_INIT};
+
 	rq->method = method;
 	rq->head = strcmp(method, "HEAD") == 0;
-	MHD_get_connection_values_n(rq->connection, MHD_HEADER_KIND, on_header, rq);
+	MHD_get_connection_values_n(rq->connection, MHD_HEADER_KIND, on_header, &lists);
+	keep(rq, &lists.accept, &rq->accept);
+	keep(rq, &lists.accept_encoding, &rq->accept_encoding);
+	keep(rq, &lists.if_none_match, &rq->if_none_match);
 	target_split(&rq->target, ts_str_c(rq->sent), rq->http->conf->http.base_path);
 	begin_running(rq);
 }

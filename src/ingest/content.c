@@ -37,7 +37,7 @@ enum front {
 	FRONT_CANDLE,
 };
 
-static enum front read_front(int fd, uint64_t size)
+static enum front read_front(int fd, uint64_t size, struct spool_patience *patience)
 {
 	CLEAN(input_closep) struct input *in = NULL;
 	CLEAN(lines_closep) struct lines *lines = NULL;
@@ -50,6 +50,8 @@ static enum front read_front(int fd, uint64_t size)
 	for (;;) {
 		int rc = lines_next(lines, &line, &err);
 
+		if (spool_patience_over(patience))
+			return FRONT_CUT;
 		if (rc < 0) /* bad_utf8 is a verdict; the rest cannot be told */
 			return ts_error_is(&err, TS_E_BAD_UTF8) ? FRONT_WHOLE : FRONT_CUT;
 		if (rc == 0 || line.byte + line.len >= size)
@@ -118,7 +120,7 @@ static bool ends_with_terminal(int fd, uint64_t size)
 	}
 }
 
-static bool plain_complete(int fd)
+static bool plain_complete(int fd, struct spool_patience *patience)
 {
 	struct stat st;
 	uint64_t size;
@@ -126,7 +128,7 @@ static bool plain_complete(int fd)
 	if (fstat(fd, &st) < 0 || st.st_size <= 0)
 		return false;
 	size = (uint64_t)st.st_size;
-	switch (read_front(fd, size)) {
+	switch (read_front(fd, size, patience)) {
 	case FRONT_CANDLE:
 		return ends_with_terminal(fd, size);
 	case FRONT_WHOLE:
@@ -148,18 +150,19 @@ static bool keep_line(struct buf *last, const struct line *line)
 }
 
 /* Reads on without lines: only the end of the members matters. */
-static bool members_complete(struct input *in)
+static bool members_complete(struct input *in, struct spool_patience *patience)
 {
 	struct ts_error err = TS_ERROR_INIT;
 	CLEAN(free_ptr) void *block = malloc(TAIL_FIRST);
 	ssize_t n = -1;
 
 	while (block && (n = input_read(in, block, TAIL_FIRST, &err)) > 0)
-		continue;
+		if (spool_patience_over(patience))
+			return false;
 	return n == 0;
 }
 
-static bool gzip_complete(int fd)
+static bool gzip_complete(int fd, struct spool_patience *patience)
 {
 	CLEAN(input_closep) struct input *in = NULL;
 	CLEAN(lines_closep) struct lines *lines = NULL;
@@ -173,10 +176,12 @@ static bool gzip_complete(int fd)
 	    lines_open(in, &limits, &lines, &err) < 0)
 		return false;
 	while ((rc = lines_next(lines, &line, &err)) > 0) {
+		if (spool_patience_over(patience))
+			return false;
 		if (line.blank)
 			continue;
 		if (!candle && !has_terminal(&line))
-			return members_complete(in);
+			return members_complete(in, patience);
 		candle = true;
 		if (!keep_line(&last, &line))
 			return false;
@@ -184,14 +189,15 @@ static bool gzip_complete(int fd)
 	if (rc < 0) /* a bad line is a verdict once the members are there */
 		return (ts_error_is(&err, TS_E_BAD_UTF8) ||
 			ts_error_is(&err, TS_E_LINE_TOO_LONG)) &&
-		       members_complete(in);
+		       members_complete(in, patience);
 	return candle ? format_line_is_terminal(last.data, last.len) : true;
 }
 
-static bool complete(void *arg, int fd, const char *name)
+static bool complete(void *arg, int fd, const char *name, struct spool_patience *patience)
 {
 	(void)arg;
-	return input_name_is_gzip(name) ? gzip_complete(fd) : plain_complete(fd);
+	return input_name_is_gzip(name) ? gzip_complete(fd, patience)
+					: plain_complete(fd, patience);
 }
 
 const struct spool_content *ingest_content(void)

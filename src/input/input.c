@@ -38,6 +38,7 @@ struct input {
 	unsigned char *raw; /* RAW_BLOCK bytes, z.next_in points into it */
 	z_stream z;
 	bool z_ready;
+	bool z_full; /* the last step filled all its room: zlib may hold more output */
 	uint64_t member_at; /* file offset of the member being read */
 	uLong crc;          /* of the member's header, then of its data */
 	uint32_t length;    /* of the member's data, modulo 2^32 */
@@ -247,6 +248,7 @@ static int member_begin(struct input *in)
 	CHECK(inflateReset(&in->z) == Z_OK);
 	in->crc = crc32_z(0, NULL, 0);
 	in->length = 0;
+	in->z_full = false;
 	in->step = STEP_DATA;
 	return 0;
 }
@@ -279,7 +281,8 @@ static int member_data(struct input *in, unsigned char *out, size_t size, size_t
 	uInt got;
 	int result;
 
-	if (in->z.avail_in == 0) {
+	/* Not before zlib has handed out what it holds: all bytes in front of a cut count. */
+	if (in->z.avail_in == 0 && !in->z_full) {
 		int more = raw_fill(in);
 
 		if (more < 0)
@@ -291,6 +294,7 @@ static int member_data(struct input *in, unsigned char *out, size_t size, size_t
 	in->z.avail_out = give;
 	result = inflate(&in->z, Z_NO_FLUSH);
 	got = give - in->z.avail_out;
+	in->z_full = in->z.avail_out == 0;
 	in->crc = crc32_z(in->crc, out + *used, got);
 	in->length += got;
 	*used += got;

@@ -54,6 +54,10 @@ int sync_folder(int fd);
 int open_or_make(int dir_fd, const char *name, mode_t mode, bool follow, int *ret_fd,
 		 bool *ret_made);
 
+/* May the daemon work in this folder below the spool folder? Whoever may drop files could have made
+ * one under that name first; its owner could swap what is claimed. */
+bool folder_is_trusted(int spool_fd, int fd);
+
 /* ---- folder.c ---- */
 
 /* What a folder drop holds, from one pass. */

@@ -7,6 +7,10 @@
 /* A refused offer is tried again after this. */
 #define OFFER_AGAIN_MS 100
 #define BEAT_MS 1000
+/* Content is read here so long; what takes longer is left to the prover, */
+#define PROOF_HERE_MS 200
+/* which is asked again after this. */
+#define PROOF_AGAIN_MS 250
 
 void watch_beat(struct watcher *w)
 {
@@ -198,11 +202,16 @@ static bool proved(struct watcher *w, struct entry *e, const struct spool_look *
 
 	/* Content that proved nothing proves nothing until it changes; names do. */
 	if (!e->proof_asked || e->proof == PROOF_UNREAD || (higher && e->proof == PROOF_NONE)) {
+		struct spool_patience patience = {.until_ms = time_mono_ms() + PROOF_HERE_MS,
+						  .leave = &w->stop};
+
 		e->proof = ready_proof(spool_fd(w->o.spool), e->name, now->folder, higher,
-				       w->o.content);
+				       w->o.content, &patience);
 		e->proof_asked = true;
 		watch_beat(w);
 	}
+	if (e->proof == PROOF_LONG)
+		e->proof = prover_ask(&w->prover, spool_fd(w->o.spool), e->name, now);
 	return e->proof == PROOF_COMPLETE;
 }
 
@@ -270,6 +279,8 @@ void watch_look(struct watcher *w, struct entry *e)
 		view.proof = proved(w, e, &now);
 	if (ready_judge(&view) == READY_YES)
 		offer(w, e, &st);
+	else if (ready_at_rest(&view) && e->proof_asked && e->proof == PROOF_LONG)
+		set_due(w, e, later(now.at_ms, PROOF_AGAIN_MS));
 	else if (ready_at_rest(&view) || !now.size)
 		set_due(w, e, later(e->first.at_ms, view.idle_ms));
 	else

@@ -59,6 +59,7 @@ int open_parent(struct spool *sp, const char *path, int *ret_fd, const char **re
 	CLEAN(close_fd) int fd = -1;
 	const char *rest = path, *slash;
 	int sys = open_root(sp, path, &fd, &rest);
+	bool in_spool = path[0] != '/';
 
 	if (sys)
 		return sys;
@@ -78,6 +79,11 @@ int open_parent(struct spool *sp, const char *path, int *ret_fd, const char **re
 		if (!strcmp(part, ".."))
 			return EINVAL;
 		sys = open_or_make(fd, part, TARGET_MODE, false, &next, &made);
+		if (!sys && in_spool && !folder_is_trusted(sp->fd, next)) {
+			close(next);
+			sys = EPERM;
+		}
+		in_spool = false;
 		if (!sys && made)
 			sys = sync_folder(fd);
 		close_fd(&fd);

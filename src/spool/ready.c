@@ -69,6 +69,14 @@ enum ready_state ready_judge(const struct ready_view *view)
 	return unchanged_for(view, view->idle_ms) ? READY_YES : READY_NO;
 }
 
+bool spool_patience_over(struct spool_patience *p)
+{
+	if (!p->over)
+		p->over = (p->leave && *p->leave) ||
+			  (p->until_ms != INT64_MAX && time_mono_ms() >= p->until_ms);
+	return p->over;
+}
+
 static enum spool_proof folder_proof(int dir_fd, const char *name)
 {
 	CLEAN(close_fd)
@@ -81,8 +89,10 @@ static enum spool_proof folder_proof(int dir_fd, const char *name)
 }
 
 enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool higher_segment,
-			     const struct spool_content *content)
+			     const struct spool_content *content, struct spool_patience *patience)
 {
+	bool complete;
+
 	CLEAN(close_fd) int fd = -1;
 	struct ts_str prefix;
 	struct stat st;
@@ -101,5 +111,8 @@ enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool hig
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return PROOF_UNREAD;
-	return content->complete(content->arg, fd, name) ? PROOF_COMPLETE : PROOF_NONE;
+	complete = content->complete(content->arg, fd, name, patience);
+	if (patience->over)
+		return PROOF_LONG;
+	return complete ? PROOF_COMPLETE : PROOF_NONE;
 }

@@ -49,6 +49,15 @@ int open_or_make(int dir_fd, const char *name, mode_t mode, bool follow, int *re
 	return 0;
 }
 
+bool folder_is_trusted(int spool_fd, int fd)
+{
+	struct stat spool, st;
+
+	/* The spool's owner counts: with an account mapped by the file system it is not ours. */
+	return !fstat(spool_fd, &spool) && !fstat(fd, &st) &&
+	       (st.st_uid == geteuid() || st.st_uid == 0 || st.st_uid == spool.st_uid);
+}
+
 int rename_noreplace(int from_fd, const char *from, int to_fd, const char *to)
 {
 	struct stat st;
@@ -86,6 +95,11 @@ static int open_own(int spool_fd, const char *name, bool setgid, int *ret_fd, en
 
 	if (sys)
 		return ts_error_sys(err, id, sys, "folder %s in the spool cannot be opened", name);
+	if (!folder_is_trusted(spool_fd, fd)) {
+		ts_error_set(err, id, "folder %s in the spool belongs to another account", name);
+		ts_error_hint(err, "see what is in it, then remove it or give it to the service");
+		return -1;
+	}
 	/* mkdir does not take the bit. Where it may not be set, receipts have the service's group,
 	 * which is no reason not to start. */
 	if (made && setgid && !fstat(fd, &st))

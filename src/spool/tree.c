@@ -11,6 +11,9 @@
 #include "internal.h"
 
 #define COPY_BYTES (256u * 1024)
+#define KEPT_MODE 0777
+/* Passes over a folder that is removed; one that somebody goes on filling is an error. */
+#define REMOVE_PASSES_MAX 100
 
 static void close_entriesp(void **dir)
 {
@@ -42,11 +45,13 @@ static int remove_inside(int dir_fd, const char *name, int depth)
 	if (depth >= TREE_DEPTH_MAX)
 		return ELOOP;
 	/* Again from the start while something went: removal may confuse a running readdir. */
-	while (removed) {
+	for (int pass = 0; removed; pass++) {
 		CLEAN(close_entriesp) void *dir = open_entries(fd);
 
 		if (!dir)
 			return errno;
+		if (pass >= REMOVE_PASSES_MAX)
+			return ENOTEMPTY;
 		removed = false;
 		while ((d = next_entry(dir))) {
 			int sys = remove_at(fd, d->d_name, depth + 1);
@@ -123,14 +128,16 @@ static ssize_t read_all(int fd, char *bytes, size_t n)
 	return (ssize_t)have;
 }
 
-/* Owner first, since changing it clears set-id bits; a service may not be able to. */
+/* The owner where permitted. Never set-id bits: a copy may belong to the service's account, and a
+ * program of a job must not run as that. (A folder made in the spool has the bit from there, and a
+ * service may be forbidden to set it.) */
 static int keep_attributes(int fd, const struct stat *st)
 {
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 
 	if (fchown(fd, st->st_uid, st->st_gid))
 		(void)!fchown(fd, (uid_t)-1, st->st_gid);
-	if (fchmod(fd, st->st_mode & 07777) || futimens(fd, times))
+	if (fchmod(fd, st->st_mode & KEPT_MODE) || futimens(fd, times))
 		return errno;
 	return fsync(fd) ? errno : 0;
 }
@@ -150,8 +157,9 @@ static int copy_file(int from_fd, const char *from, int to_fd, const char *to)
 	bytes = malloc(COPY_BYTES);
 	if (!bytes)
 		return ENOMEM;
-	for (;;) {
-		ssize_t got = read_all(in, bytes, COPY_BYTES);
+	/* No more than there was: a writer that is faster than the copy would not let it end. */
+	for (uint64_t left = (uint64_t)st.st_size; left;) {
+		ssize_t got = read_all(in, bytes, left < COPY_BYTES ? (size_t)left : COPY_BYTES);
 		int sys;
 
 		if (got < 0)
@@ -161,6 +169,7 @@ static int copy_file(int from_fd, const char *from, int to_fd, const char *to)
 		sys = write_all(out, bytes, (size_t)got);
 		if (sys)
 			return sys;
+		left -= (uint64_t)got;
 	}
 	return keep_attributes(out, &st);
 }
@@ -232,7 +241,7 @@ static int copy_at(int from_fd, const char *from, int to_fd, const char *to, int
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from_fd, from, to_fd, to);
 	/* A refused pipe, socket or device is kept as what it is, if the account may make one. */
-	return mknodat(to_fd, to, st.st_mode, st.st_rdev) ? errno : 0;
+	return mknodat(to_fd, to, st.st_mode & (S_IFMT | KEPT_MODE), st.st_rdev) ? errno : 0;
 }
 
 int tree_copy(int from_fd, const char *from, int to_fd, const char *to)

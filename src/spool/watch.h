@@ -9,6 +9,7 @@
 #include "tracespool/map.h"
 
 #include "internal.h"
+#include "prover.h"
 
 /* Names in the table; what is beyond waits for a later scan. */
 #define WATCH_NAMES_MAX 131072
@@ -21,6 +22,7 @@ struct watcher {
 	_Atomic bool stop, rescan;
 	int wake_fd, inotify_fd, wd; /* -1: none */
 	pthread_t thread;
+	struct prover prover;
 
 	/* Entries are added, removed and changed by the thread only, and what others read of them
 	 * under the lock; the thread itself reads without it. */

@@ -109,8 +109,13 @@ static void take_name_event(struct watcher *w, const struct inotify_event *ev)
 	w->tick++;
 	watch_note_segment(w, ev->name);
 	e = watch_add(w, ev->name);
-	if (!e)
-		return; /* a later scan has room */
+	if (!e) {
+		/* No room to remember it. What was renamed in needs no second look, and must not
+		 * stand behind names that somebody lets lie; else a later scan has room. */
+		if (moved && !returned)
+			w->o.offer(w->o.arg, ev->name, time_now_ms());
+		return;
+	}
 	if (moved)
 		watch_restart(w, e, !returned, !returned);
 	else if (ev->mask & IN_CREATE)
@@ -279,6 +284,7 @@ static void wake(struct watcher *w)
 
 static void watcher_free(struct watcher *w)
 {
+	prover_stop(&w->prover);
 	spool_set_watched(w->o.spool, false);
 	close_fd(&w->wake_fd);
 	close_fd(&w->inotify_fd);
@@ -297,6 +303,7 @@ int watcher_start(const struct watcher_options *options, struct watcher **ret, s
 	if (!w)
 		return ts_error_nomem(err);
 	w->o = *options;
+	w->prover = (struct prover){.fd = -1};
 	if (w->o.scan_ms < SCAN_MS_MIN)
 		w->o.scan_ms = SCAN_MS_MIN;
 	w->idle_ms = options->idle_ms;
@@ -312,7 +319,9 @@ int watcher_start(const struct watcher_options *options, struct watcher **ret, s
 	}
 	renew_watch(w);
 	w->state.inotify = w->wd >= 0;
-	sys = pthread_create(&w->thread, NULL, run, w);
+	sys = prover_start(&w->prover, w->o.content);
+	if (!sys)
+		sys = pthread_create(&w->thread, NULL, run, w);
 	if (sys) {
 		watcher_free(w);
 		return ts_error_sys(err, TS_E_START, sys, "watcher cannot start");
@@ -328,6 +337,7 @@ void watcher_quiesce(struct watcher *w)
 	w->stop = true;
 	wake(w);
 	pthread_join(w->thread, NULL);
+	prover_stop(&w->prover);
 }
 
 void watcher_stop(struct watcher *w)

@@ -19,6 +19,10 @@ enum {
 	CATALOG_POOL = 8,
 	RUN_POOL = 16,
 	CHECKPOINT_BYTES = 256 * 1024, /* below this the log is left alone */
+	/* Of what is locked. Reading permission is enough to hold a lock, and who may drop files
+	 * must not be able to stop the service with one. SQLite gives log and index the same mode.
+	 */
+	LOCKED_MODE = 0600,
 };
 
 const char *store_network_file_system(long type)
@@ -91,7 +95,8 @@ static int empty_tmp(struct store *st, struct ts_error *err)
 
 static int lock_store(struct store *st, struct ts_error *err)
 {
-	st->lock_fd = openat(st->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	st->lock_fd =
+		openat(st->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, LOCKED_MODE);
 	if (st->lock_fd < 0)
 		return ts_error_sys(err, TS_E_START, errno, "cannot open the store's lock file");
 	if (flock(st->lock_fd, LOCK_EX | LOCK_NB) == 0)
@@ -141,7 +146,8 @@ static int open_catalog(struct store *st, const struct store_options *options, s
 		return ts_error_nomem(err);
 	}
 	/* SQLite would make it readable for all. */
-	int fd = openat(st->fd, "catalog.db", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	int fd = openat(st->fd, "catalog.db", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+			LOCKED_MODE);
 
 	if (fd < 0)
 		return ts_error_sys(err, TS_E_START, errno, "cannot open the catalog");

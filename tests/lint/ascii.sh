@@ -6,7 +6,7 @@ LC_ALL=C
 export LC_ALL
 
 list=$(find src include sql systemd etc man tools tests/unit tests/lint tests/e2e tests/fault tests/long tests/fuzz \
-  bench -type f ! -name '*.jsonl' ! -name '*.gz' ! -name '*.[oa]' 2>/dev/null | sort)
+  bench -type f ! -name '*.jsonl' ! -name '*.gz' ! -name '*.[oa]' ! -path '*/fuzz/corpus/*' 2>/dev/null | sort)
 bad=$(printf '%s\n' "$list" | while IFS= read -r file; do
   [ -s "$file" ] || continue
   grep -nE "$(printf '[^\t -~]')" "$file" | sed "s|^|$file:|; s|:.*|: not ASCII|" | head -n 1

@@ -166,6 +166,7 @@ END_TEST
 static bool complete(const char *name, const void *bytes, size_t size)
 {
 	const struct spool_content *content = ingest_content();
+	struct spool_patience patience = {.until_ms = INT64_MAX};
 	char path[200];
 	bool result;
 	int fd;
@@ -173,7 +174,8 @@ static bool complete(const char *name, const void *bytes, size_t size)
 	bench_write(&b, name, bytes, size);
 	snprintf(path, sizeof(path), "%s/%s", b.dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	result = content->complete(content->arg, fd, name);
+	result = content->complete(content->arg, fd, name, &patience);
+	ck_assert(!patience.over);
 	close(fd);
 	return result;
 }

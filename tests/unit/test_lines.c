@@ -382,6 +382,45 @@ START_TEST(a_line_over_the_limit_in_front_of_a_failure_wins)
 }
 END_TEST
 
+/* Inflated in pieces of `piece` bytes: how many come out before the failure. */
+static size_t length_in_pieces(const struct buf *file, size_t piece)
+{
+	struct ts_error err = TS_ERROR_INIT;
+	struct input *in = NULL;
+	int fd = memory_file(file->data, file->len);
+	char bytes[4096];
+	size_t sum = 0;
+	ssize_t n;
+
+	ck_assert_int_eq(input_open(fd, true, &test_limits, &in, &err), 0);
+	while ((n = input_read(in, bytes, piece, &err)) > 0)
+		sum += (size_t)n;
+	ck_assert(ts_error_is(&err, TS_E_GZIP_TRUNCATED));
+	input_close(in);
+	close(fd);
+	return sum;
+}
+
+START_TEST(all_that_a_cut_member_holds_comes_out_whatever_room_there_is)
+{
+	struct buf file = BUF_INIT;
+	char text[3000];
+
+	memset(text, 'x', sizeof(text)); /* matches of 258 bytes, far longer than the room */
+	add_member(&file, text, sizeof(text), NULL);
+	file.len -= 8;
+	/* Without its trailer it still holds all of the text. */
+	ck_assert_uint_eq(length_in_pieces(&file, 4096), sizeof(text));
+	for (; file.len > 12; file.len--) {
+		size_t whole = length_in_pieces(&file, 4096);
+
+		ck_assert_uint_eq(length_in_pieces(&file, 1), whole);
+		ck_assert_uint_eq(length_in_pieces(&file, 7), whole);
+	}
+	buf_done(&file);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lines");
@@ -406,6 +445,7 @@ int main(void)
 	tcase_add_test(t, complete_lines_come_before_a_failure_and_the_piece_never_does);
 	tcase_add_test(t, bad_utf8_in_front_of_a_failure_wins);
 	tcase_add_test(t, a_line_over_the_limit_in_front_of_a_failure_wins);
+	tcase_add_test(t, all_that_a_cut_member_holds_comes_out_whatever_room_there_is);
 	suite_add_tcase(suite, t);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -222,17 +222,19 @@ START_TEST(a_look_at_a_folder_shows_any_change_in_it)
 END_TEST
 
 struct answer {
-	bool complete;
+	bool complete, too_long;
 	int calls;
 	char name[64], text[64];
 };
 
-static bool answer(void *arg, int fd, const char *name)
+static bool answer(void *arg, int fd, const char *name, struct spool_patience *patience)
 {
 	struct answer *a = arg;
 	ssize_t n = read(fd, a->text, sizeof(a->text) - 1);
 
 	a->calls++;
+	if (spool_patience_over(patience))
+		return true; /* which must not count */
 	a->text[n < 0 ? 0 : n] = 0;
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	return a->complete;
@@ -242,7 +244,9 @@ static enum spool_proof proof_of(const char *name, bool folder, bool higher, str
 {
 	struct spool_content content = {.complete = answer, .arg = a};
 	int fd = open(folder_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	enum spool_proof proof = ready_proof(fd, name, folder, higher, a ? &content : NULL);
+	struct spool_patience patience = {.until_ms = a && a->too_long ? 0 : INT64_MAX};
+	enum spool_proof proof =
+		ready_proof(fd, name, folder, higher, a ? &content : NULL, &patience);
 
 	close(fd);
 	return proof;
@@ -256,12 +260,15 @@ START_TEST(the_content_of_a_file_proves_its_end)
 	ck_assert_int_eq(proof_of("f.jsonl", false, false, &a), PROOF_COMPLETE);
 	ck_assert_str_eq(a.name, "f.jsonl");
 	ck_assert_str_eq(a.text, "text");
+	a.too_long = true;
+	ck_assert_int_eq(proof_of("f.jsonl", false, false, &a), PROOF_LONG);
+	a.too_long = false;
 	a.complete = false;
 	ck_assert_int_eq(proof_of("f.jsonl", false, false, &a), PROOF_NONE);
 	ck_assert_int_eq(proof_of("f.jsonl", false, true, &a), PROOF_NONE);
 	ck_assert_int_eq(proof_of("f.jsonl", false, false, NULL), PROOF_NONE);
 	ck_assert_int_eq(proof_of("gone.jsonl", false, false, &a), PROOF_UNREAD);
-	ck_assert_int_eq(a.calls, 3);
+	ck_assert_int_eq(a.calls, 4);
 }
 END_TEST
 

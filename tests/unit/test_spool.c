@@ -79,6 +79,30 @@ START_TEST(a_link_is_not_taken_for_one_of_the_own_folders)
 }
 END_TEST
 
+/* Whoever may drop files may also have made a folder of that name before the first start. */
+START_TEST(a_folder_of_another_account_is_not_taken_for_one_of_the_own_folders)
+{
+	static const char *const own[] = {".active", ".receipts", ".archive", ".quarantine"};
+	char path[600];
+	struct spool_options options = {
+		.path = path, .archive_path = ".archive", .quarantine_path = ".quarantine"};
+	struct spool *other = NULL;
+
+	if (geteuid() != 0)
+		return; /* only root can give a folder away */
+	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+		snprintf(path, sizeof(path), "%s", at("spool%zu", i));
+		ck_assert_int_eq(mkdir(path, 0755), 0);
+		ck_assert_int_eq(mkdir(at("spool%zu/%s", i, own[i]), 0777), 0);
+		ck_assert_int_eq(chown(at("spool%zu/%s", i, own[i]), 65534, 65534), 0);
+		ck_assert_int_eq(spool_open(&options, &other, &err), -1);
+		assert_code(TS_E_START);
+		ck_assert_ptr_nonnull(strstr(err.message, own[i]));
+		ts_error_init(&err);
+	}
+}
+END_TEST
+
 START_TEST(an_archive_cannot_lead_out_of_the_spool_by_dots)
 {
 	struct spool_options options = {
@@ -194,6 +218,7 @@ int main(void)
 	tcase_add_test(t, opening_makes_the_folders);
 	tcase_add_test(t, a_spool_without_a_parent_cannot_be_opened);
 	tcase_add_test(t, a_link_is_not_taken_for_one_of_the_own_folders);
+	tcase_add_test(t, a_folder_of_another_account_is_not_taken_for_one_of_the_own_folders);
 	tcase_add_test(t, an_archive_cannot_lead_out_of_the_spool_by_dots);
 	tcase_add_test(t, a_folder_that_is_not_writable_is_a_clear_error);
 	tcase_add_test(t, a_replaced_spool_folder_is_opened_anew);

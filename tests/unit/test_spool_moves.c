@@ -279,6 +279,31 @@ START_TEST(a_file_is_copied_to_another_mount_with_mode_and_time)
 }
 END_TEST
 
+/* The copy may belong to the service: a job's program must not run as that account. */
+START_TEST(a_copy_to_another_mount_has_no_set_id_bits)
+{
+	struct stat st;
+	char *path;
+
+	if (!with_other_mount())
+		return;
+	ck_assert_int_eq(mkdir(at("spool/.active/d"), 0755), 0);
+	active("d/a.jsonl", "a");
+	ck_assert_int_eq(chmod(at("spool/.active/d/a.jsonl"), 06755), 0);
+	ck_assert_int_eq(chmod(at("spool/.active/d"), 03775), 0);
+	path = archive_path("d");
+	move("d", path);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0775);
+	char inside[300];
+
+	snprintf(inside, sizeof(inside), "%s/a.jsonl", path);
+	ck_assert_int_eq(stat(inside, &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0755);
+	free(path);
+}
+END_TEST
+
 START_TEST(a_crash_between_copy_and_removal_on_another_mount_is_repaired)
 {
 	char *path, *left;
@@ -355,6 +380,7 @@ int main(void)
 	tcase_add_test(t, an_archive_without_permission_is_an_error_with_its_errno);
 	tcase_add_test(t, removal_takes_a_folder_with_all_in_it_and_nothing_it_links_to);
 	tcase_add_test(t, a_file_is_copied_to_another_mount_with_mode_and_time);
+	tcase_add_test(t, a_copy_to_another_mount_has_no_set_id_bits);
 	tcase_add_test(t, a_crash_between_copy_and_removal_on_another_mount_is_repaired);
 	tcase_add_test(t, a_folder_is_copied_to_another_mount_with_all_in_it);
 	suite_add_tcase(s, t);

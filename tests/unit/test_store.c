@@ -48,9 +48,15 @@ START_TEST(opening_makes_the_folders_and_empties_tmp)
 	ck_assert_int_eq(stat(path, &s), -1);
 	ck_assert_int_eq(stat(b.store, &s), 0);
 	ck_assert_int_eq(s.st_mode & 0777, 0750);
-	snprintf(path, sizeof(path), "%s/catalog.db", b.store);
-	ck_assert_int_eq(stat(path, &s), 0);
-	ck_assert_int_eq(s.st_mode & 0777, 0640);
+	/* Who can read a file can lock it. */
+	static const char *const locked[] = {"catalog.db", "catalog.db-wal", "catalog.db-shm",
+					     "lock"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(locked); i++) {
+		snprintf(path, sizeof(path), "%s/%s", b.store, locked[i]);
+		ck_assert_int_eq(stat(path, &s), 0);
+		ck_assert_int_eq(s.st_mode & 0777, 0600);
+	}
 	bench_close(&b);
 }
 END_TEST

@@ -61,6 +61,46 @@ START_TEST(content_is_read_once_for_each_state_of_a_file)
 }
 END_TEST
 
+START_TEST(content_that_takes_long_to_read_holds_up_nothing_else)
+{
+	watch_with(20, 40, NEVER, false);
+	write_file(at("spool/slow.jsonl"), "end\n");
+	wait_until(t.proofs == 2); /* once in the watcher's thread, then beside it */
+	write_file(at("spool/a.jsonl"), "end\n");
+	rename_in("b.jsonl", "x\n");
+	wait_until(offered("a.jsonl") && offered("b.jsonl"));
+	ck_assert(!offered("slow.jsonl"));
+	t.read_on = true;
+	wait_until(offered("slow.jsonl"));
+	ck_assert_int_eq(t.proofs, 3);
+}
+END_TEST
+
+START_TEST(content_that_changes_while_it_is_read_for_long_is_read_anew)
+{
+	watch_with(20, 40, NEVER, false);
+	write_file(at("spool/slow.jsonl"), "end\n");
+	wait_until(t.proofs == 2);
+	append_file(at("spool/slow.jsonl"), "more\n");
+	wait_until(t.proofs == 4);
+	t.read_on = true;
+	let_scan(10);
+	ck_assert(!offered("slow.jsonl"));
+	append_file(at("spool/slow.jsonl"), "end\n");
+	wait_until(offered("slow.jsonl"));
+}
+END_TEST
+
+START_TEST(the_watcher_stops_while_content_is_read_for_long)
+{
+	watch_with(20, 40, NEVER, false);
+	write_file(at("spool/slow.jsonl"), "end\n");
+	wait_until(t.proofs == 2);
+	watcher_stop(t.w);
+	t.w = NULL;
+}
+END_TEST
+
 START_TEST(a_storm_of_events_on_one_file_is_one_drop)
 {
 	int fd;
@@ -402,6 +442,9 @@ int main(void)
 	/* Loops: 0 with events, 1 by polling only. */
 	tcase_add_loop_test(tc, a_file_in_place_waits_over_all_pauses_until_its_end_is_there, 0, 2);
 	tcase_add_test(tc, content_is_read_once_for_each_state_of_a_file);
+	tcase_add_test(tc, content_that_takes_long_to_read_holds_up_nothing_else);
+	tcase_add_test(tc, content_that_changes_while_it_is_read_for_long_is_read_anew);
+	tcase_add_test(tc, the_watcher_stops_while_content_is_read_for_long);
 	tcase_add_test(tc, a_storm_of_events_on_one_file_is_one_drop);
 	tcase_add_test(tc, many_names_renamed_in_are_offered_once_each);
 	tcase_add_test(tc, what_stands_there_at_the_start_counts_as_in_place);

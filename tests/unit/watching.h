@@ -22,9 +22,10 @@ static struct {
 	uint64_t offers;     /* accepted ones */
 	atomic_int refuse;   /* that many offers more */
 	atomic_int refused, beats, proofs, known_calls;
-	atomic_bool take;  /* an accepted drop is moved away, as a worker would */
-	atomic_bool block; /* offers do not return */
-	atomic_bool known; /* all is known */
+	atomic_bool take;    /* an accepted drop is moved away, as a worker would */
+	atomic_bool block;   /* offers do not return */
+	atomic_bool known;   /* all is known */
+	atomic_bool read_on; /* what reads for long comes to its end */
 } t = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static inline void nap(void)
@@ -74,13 +75,16 @@ static inline void on_beat(void *arg)
 	t.beats++;
 }
 
-/* Content ends with a line "end". */
-static inline bool ends(void *arg, int fd, const char *name)
+/* Content ends with a line "end". That of "slow*" takes until read_on. */
+static inline bool ends(void *arg, int fd, const char *name, struct spool_patience *patience)
 {
 	char tail[4];
 
 	(void)arg, (void)name;
 	t.proofs++;
+	while (!strncmp(name, "slow", 4) && !t.read_on)
+		if (nap(), spool_patience_over(patience))
+			return false;
 	return lseek(fd, -4, SEEK_END) >= 0 && read(fd, tail, 4) == 4 && !memcmp(tail, "end\n", 4);
 }
 
