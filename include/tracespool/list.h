@@ -115,8 +115,9 @@ int page_count(struct db *db, const struct list *l, const struct list_request *r
  * list_runs: the item of http-api.md 3.1 without links, then hidden `no`. The catalog's connection,
  * as for receipts.
  * list_receipts: one hidden column `json`, the whole item.
- * list_requests, list_tools: a run file's connection; nested members as http-api.md 4.1 has them.
+ * list_requests, list_tools, list_sessions: a run file's connection; nested members as
+ * http-api.md 4.1 has them.
  */
-extern const struct list list_runs, list_receipts, list_requests, list_tools;
+extern const struct list list_runs, list_receipts, list_requests, list_tools, list_sessions;
 
 #endif
