@@ -12,7 +12,11 @@ handler_fn handle_problem;
 /* runs.c */
 handler_fn handle_runs, handle_run, handle_summary;
 /* requests.c */
-handler_fn handle_requests, handle_replay, handle_tools;
+handler_fn handle_requests, handle_replay, handle_tools, handle_sessions;
+/* dynamo.c */
+handler_fn handle_recorded;
+/* workload.c */
+handler_fn handle_graph, handle_arrivals;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 
