@@ -57,6 +57,8 @@ static const struct command {
 } commands[] = {
 	{"check", tool_check, 0, 1, INT32_MAX, "check FILE...",
 	 "would these files be accepted? (needs no daemon)"},
+	{"replay", tool_replay_misplaced, 0, 0, INT32_MAX, "replay FILE...",
+	 "replay rows of a request trace (needs no daemon; see replay --help)"},
 	{"drop", tool_drop, TAKES_HTTP | TAKES_SPOOL | TAKES_WAIT, 1, INT32_MAX, "drop FILE...",
 	 "copy files or folders of shards into the drop folder"},
 	{"wait", tool_wait, TAKES_HTTP | TAKES_SPOOL | TAKES_TIMEOUT, 1, INT32_MAX, "wait NAME...",
@@ -197,7 +199,12 @@ static int run(struct tool *t, struct command_line *line, int argc, char **argv)
 {
 	struct ts_error err = TS_ERROR_INIT;
 	const struct command *command;
-	int code = read_options(t, line, argc, argv);
+	int code;
+
+	/* Its options have other meanings, so it has to stand in front of them. */
+	if (argc > 1 && !strcmp(argv[1], "replay"))
+		return tool_replay(t, argc - 1, argv + 1);
+	code = read_options(t, line, argc, argv);
 
 	if (code >= 0)
 		return code;

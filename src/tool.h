@@ -41,11 +41,23 @@ struct tool {
 };
 
 int tool_check(struct tool *t, char **args);
+int tool_replay(struct tool *t, int argc, char **argv); /* argv[0] is the command */
+int tool_replay_misplaced(struct tool *t, char **args);
 int tool_drop(struct tool *t, char **args);
 int tool_wait(struct tool *t, char **args);
 int tool_status(struct tool *t, char **args);
 int tool_runs(struct tool *t, char **args);
 int tool_summary(struct tool *t, char **args);
+
+/* ---- tool_progress.c ---- "name: 40% (4.0 of 10.0 MiB)" on a terminal's standard error */
+struct tool_progress {
+	const char *path;
+	int64_t shown_ms; /* monotonic; begins with the time of the start */
+	unsigned width;
+	bool shown, on;
+};
+void tool_progress_show(void *arg, uint64_t done, uint64_t size); /* arg: the above */
+void tool_progress_erase(struct tool_progress *p);
 
 /* ---- tool_address.c ---- */
 

@@ -47,8 +47,21 @@ int view_step(struct view *v, struct json_writer *w, struct ts_error *err);
 void view_close(struct view *v); /* takes NULL */
 
 /* request-trace.md 14. In: record->id, capture, segment. Runs the lowering once for its verdict
- * (record->replay_error). */
+ * (record->replay_error), and writes the table of sessions. */
 int analyze_requests(struct db *db, const struct trace_counts *counts, struct run_record *record,
 		     struct arena *keep, struct buf *out, struct ts_error *err);
+
+/* Columns of /arrivals (http-api.md 4.3) of the file of a request run: bucket_width_ms,
+ * first_start_ms, bucket_ms (start of each bucket, from the first arrival), arrivals, in_flight
+ * (arrived and not completed when the bucket ends), completed. Without a width: 1000, or the
+ * smallest that fits. bad_parameter, naming that, if there would be more buckets than permitted. */
+#define ARRIVALS_BUCKETS_MAX 10000
+#define ARRIVALS_BUCKET_MS 1000
+int analyze_arrivals(struct db *db, struct opt_u64 bucket_ms, struct json_writer *w,
+		     struct ts_error *err);
+/* The interval series of request-trace.md 14, with the same bound: first_start_ms, intervals. */
+#define ARRIVALS_INTERVAL_MAX_S UINT64_C(1000000000000000)
+int analyze_intervals(struct db *db, uint64_t interval_s, struct json_writer *w,
+		      struct ts_error *err);
 
 #endif

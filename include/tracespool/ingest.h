@@ -70,4 +70,22 @@ struct check_options {
 int ingest_check(const char *path, const struct check_options *options, struct buf *out,
 		 struct ts_error *ret_reason, struct ts_error *err);
 
+/* Reads a request trace as ingest would, several files as the shards of one run in this order, a
+ * folder as its shards, into a run file that vanishes with runfile_free. With rows flushed; no
+ * figures, no indexes. Errors: as for a drop; wrong_kind for an execution trace. */
+int ingest_load_requests(const char *const *paths, size_t n, const struct check_options *options,
+			 struct runfile **ret, struct ts_error *err);
+
+/* The kept source of a run, line by line, all shards in load order. */
+struct kept;
+/* catalog is a connection to it, needed for this call only. source_not_kept: it is not there, or
+ * not as long as it was. */
+int kept_open(const struct conf *conf, struct spool *sp, struct db *catalog,
+	      const struct run_record *run, struct kept **ret, struct ts_error *err);
+void kept_close(struct kept *k); /* takes NULL */
+/* The next line that is not blank, borrowed until the next call, text[n] readable as for
+ * json_begin: 1, or 0 at the end, -1 on error. What was read is not the run's source by its digest:
+ * source_not_kept in place of the end. */
+int kept_next(struct kept *k, struct ts_str *ret, struct ts_error *err);
+
 #endif

@@ -28,8 +28,8 @@ struct input_facts {
 	char digest[DIGEST_TEXT + 1]; /* set by input_finish */
 };
 
-/* Is the decoder gzip? Only the name decides: what follows the last dot is exactly "gz" and the
- * part before it is not empty (request-trace.md 2.1). */
+/* Is the decoder gzip? Only the last part of the name decides: what follows the last dot is exactly
+ * "gz" and the part before it is not empty (request-trace.md 2.1). */
 bool input_name_is_gzip(const char *name);
 
 struct input;

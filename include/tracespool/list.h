@@ -115,10 +115,11 @@ int page_count(struct db *db, const struct list *l, const struct list_request *r
  * list_runs: the item of http-api.md 3.1 without links, then hidden `no`. The catalog's connection,
  * as for receipts.
  * list_receipts: one hidden column `json`, the whole item.
- * list_requests, list_tools: a run file's connection; nested members as http-api.md 4.1 has them.
- * list_spans, list_ops, list_op_groups: those of an execution run (3.4, 3.5).
+ * list_requests, list_tools, list_sessions: a run file's connection; nested members as
+ * http-api.md 4.1 has them. list_spans, list_ops, list_op_groups: those of an execution run
+ * (3.4, 3.5).
  */
-extern const struct list list_runs, list_receipts, list_requests, list_tools;
+extern const struct list list_runs, list_receipts, list_requests, list_tools, list_sessions;
 /* Records of an execution run, in file order: a run file's connection (http-api.md 3.7). */
 extern const struct list list_tensors, list_tensor_stats, list_gradients, list_edges,
 	list_device_intervals;

@@ -117,7 +117,8 @@ enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool hig
 struct claim {
 	char *name; /* raw bytes of the name; owned */
 	bool folder;
-	int fd; /* file: the file; folder: the folder */
+	bool list; /* of spool_inspect_list: shards are paths of their own */
+	int fd;    /* file: the file; folder: the folder */
 	struct stat st;
 	char owner[64]; /* account name or uid:N */
 	char **shards;  /* folder: names in load order (request-trace.md 2.3), NULL-ended; owned */
@@ -137,6 +138,8 @@ int spool_adopt(struct spool *sp, const char *name, uint64_t max_shards, struct 
 		struct ts_error *err);
 /* The same look at a drop anywhere; nothing is moved. 0, or -1 with ret filled as far as known. */
 int spool_inspect(const char *path, uint64_t max_shards, struct claim *ret, struct ts_error *err);
+/* The files at these paths as the shards of one folder, in this order; named after the first. */
+int spool_inspect_list(const char *const *paths, size_t n, struct claim *ret, struct ts_error *err);
 void claim_done(struct claim *c);
 /* Opens shard n of a folder (n 0 of a file: the claim's own descriptor, duplicated). */
 int spool_open_shard(const struct claim *c, size_t n, int *ret_fd, struct ts_error *err);

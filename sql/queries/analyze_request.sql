@@ -55,3 +55,20 @@ FROM tool_rows
 WHERE member IS NOT NULL
 ORDER BY no
 LIMIT 1
+-- name: analyze_sessions_scan
+SELECT session_id, parent_session_id, start_ms, end_ms
+FROM request_rows
+WHERE session_id IS NOT NULL
+ORDER BY start_ms, end_ms, request_id
+-- name: analyze_sessions_tools
+SELECT session_id, count(*) FROM tool_rows GROUP BY session_id
+-- name: analyze_sessions_insert
+INSERT INTO session_rows(no, session_id, parent_session_id, requests, tools, first_start_ms,
+                         last_end_ms, busy_ms, tool_wait_ms, depth)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+-- name: analyze_arrivals_times
+SELECT start_ms, end_ms FROM request_rows
+-- name: analyze_arrivals_span
+SELECT min(start_ms), max(start_ms), max(end_ms) FROM request_rows
+-- name: analyze_arrivals_lengths
+SELECT start_ms, input_length, output_tokens FROM request_rows

@@ -13,7 +13,7 @@ WHERE h.completion IS NOT NULL AND r.output_tokens > ?1
 ORDER BY r.start_ms, r.end_ms, r.request_id
 LIMIT 1
 -- name: replay_order
-SELECT no, request_id, session_id, parent_session_id, start_ms, end_ms
+SELECT no, request_id, session_id, parent_session_id, start_ms, end_ms, input_length = 0
 FROM request_rows
 ORDER BY start_ms, end_ms, request_id
 -- name: replay_tools
@@ -23,11 +23,15 @@ FROM tool_rows
 ORDER BY no
 -- name: replay_row
 SELECT r.request_id, r.session_id, r.start_ms, r.output_tokens, r.trace_block_size,
-       r.input_length, h.input, h.completion
+       r.input_length, h.input, h.completion, r.model
 FROM request_rows AS r CROSS JOIN request_hash_rows AS h ON h.no = r.no
 WHERE r.no = ?1
 -- name: replay_request_id
 SELECT request_id FROM request_rows WHERE no = ?1
+-- name: replay_node
+SELECT request_id, session_id, model, start_ms, end_ms, input_length, output_tokens
+FROM request_rows
+WHERE no = ?1
 -- name: replay_hashes
 SELECT input, completion FROM request_hash_rows WHERE no = ?1
 -- name: replay_tool

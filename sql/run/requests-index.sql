@@ -60,3 +60,13 @@ create view tools as select
 	@U64(output_tokens)@ as output_tokens,
 	has_claude, source_request_id, consumer_request_id, child_session_id, execution_mode
 from tool_rows;
+
+create view sessions as select
+	-- A session of the requests a row. parent_session_id: the first one recorded, in the run or
+	-- not. busy_ms: time during which at least one of its requests was active. tool_wait_ms: sum
+	-- over its replay rows, null where no rows exist. depth: 0 without a parent in the run, null
+	-- where parents form a ring.
+	no, session_id, parent_session_id, requests, tools, first_start_ms, last_end_ms,
+	@U64(busy_ms)@ as busy_ms,
+	tool_wait_ms, depth
+from session_rows;

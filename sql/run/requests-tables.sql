@@ -26,3 +26,9 @@ create table tool_rows(
 	has_claude integer, source_request_id text, consumer_request_id text,
 	child_session_id text, execution_mode text
 );
+create table session_rows(
+	no integer primary key,    -- from 1, in the order of their first requests
+	session_id text, parent_session_id text,
+	requests integer, tools integer, first_start_ms integer, last_end_ms integer,
+	busy_ms integer, tool_wait_ms, depth integer
+);

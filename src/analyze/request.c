@@ -4,13 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tracespool/replay.h"
 #include "tracespool/writer.h"
 
 #define EXACT_IN_A_DOUBLE 9007199254740991 /* 2^53 - 1 (http-api.md 2.5) */
 
-/* Lowers the run for its verdict. The class of the error that stands in the way of rows, or NULL,
- * in *ret. */
+/* Lowers the run for its verdict and for the sessions' waits. The class of the error that stands in
+ * the way of rows, or NULL, in *ret. */
 static int try_replay(struct db *db, const char **ret, struct ts_error *err)
 {
 	CLEAN(replay_closep) struct replay *r = NULL;
@@ -18,14 +17,14 @@ static int try_replay(struct db *db, const char **ret, struct ts_error *err)
 
 	*ret = NULL;
 	if (replay_open(db, &r, &why) == 0)
-		return 0;
+		return sessions_write(db, r, err);
 	if (why.code->fate != TS_FATE_NONE) {
 		if (!err->code)
 			*err = why;
 		return -1;
 	}
 	*ret = why.code->code;
-	return 0;
+	return sessions_write(db, NULL, err);
 }
 
 /* Finds the first integer in rows that doubles do not hold; 1 with its member and place in message,

@@ -5,6 +5,7 @@
 #define ANALYZE_REQUEST_H
 
 #include "tracespool/analyze.h"
+#include "tracespool/replay.h"
 
 enum { P50, P90, P95, P99, PERCENTILES };
 
@@ -37,6 +38,9 @@ int figures_of_requests(struct db *db, uint64_t requests, struct request_figures
 /* request_reuse.c: what needs the replay order: sessions and prefix reuse; and the tool time. */
 int figures_of_order(struct db *db, struct request_figures *f, struct ts_error *err);
 int figures_of_tools(struct db *db, struct request_figures *f, struct ts_error *err);
+
+/* request_sessions.c: writes a row a session. replay is NULL when no rows exist. */
+int sessions_write(struct db *db, struct replay *replay, struct ts_error *err);
 
 static inline struct opt_double ratio_of(uint64_t a, uint64_t b)
 {

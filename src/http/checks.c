@@ -107,7 +107,10 @@ static int check_numbers(struct request *rq, struct ts_error *err)
 static const struct {
 	enum form form;
 	const char *name;
-} form_names[] = {{FORM_JSON, "json"}, {FORM_ARRAY, "array"}, {FORM_NDJSON, "ndjson"}};
+} form_names[] = {{FORM_JSON, "json"},
+		  {FORM_ARRAY, "array"},
+		  {FORM_NDJSON, "ndjson"},
+		  {FORM_DYNAMO, "dynamo"}};
 
 static const char ndjson_type[] = "application/x-ndjson";
 static const char json_type[] = "application/json";
@@ -115,14 +118,16 @@ static const char json_type[] = "application/json";
 /* ?format= is stronger than Accept. */
 static int form_by_param(struct request *rq, struct ts_str text, struct ts_error *err)
 {
-	char known[32] = "";
+	char known[40] = "";
 
 	for (unsigned i = 0; i < ARRAY_LEN(form_names); i++) {
 		if (!(rq->route->forms & form_names[i].form))
 			continue;
 		if (ts_str_is(text, form_names[i].name)) {
 			rq->form = form_names[i].form;
-			rq->content_type = rq->form == FORM_NDJSON ? ndjson_type : json_type;
+			rq->content_type = rq->form == FORM_NDJSON || rq->form == FORM_DYNAMO
+						   ? ndjson_type
+						   : json_type;
 			return 0;
 		}
 		if (known[0])

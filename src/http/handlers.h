@@ -12,7 +12,6 @@ handler_fn handle_problem;
 /* runs.c */
 handler_fn handle_runs, handle_run, handle_summary;
 /* requests.c */
-handler_fn handle_requests, handle_replay, handle_tools;
 /* records.c */
 handler_fn handle_tensors, handle_tensor_stats, handle_gradients, handle_edges,
 	handle_device_intervals;
@@ -22,6 +21,11 @@ handler_fn handle_health_view;
 handler_fn handle_spans, handle_ops;
 /* span_views.c */
 handler_fn handle_span_view;
+handler_fn handle_requests, handle_replay, handle_tools, handle_sessions;
+/* dynamo.c */
+handler_fn handle_recorded;
+/* workload.c */
+handler_fn handle_graph, handle_arrivals;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

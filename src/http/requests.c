@@ -1,4 +1,4 @@
-/* requests.c: GET /runs/<id>/requests, /runs/<id>/tools, /runs/<id>/replay
+/* requests.c: GET /runs/<id>/requests, /runs/<id>/tools, /runs/<id>/sessions, /runs/<id>/replay
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,8 @@ static const struct rows_shape request_shape = {
 
 static const struct rows_shape tool_shape = {.list = &list_tools};
 
+static const struct rows_shape session_shape = {.list = &list_sessions};
+
 static bool is_heavy(const struct rows *rows, struct opt_u64 total)
 {
 	if (rows->rq->form == FORM_NDJSON || rows->count)
@@ -49,6 +51,13 @@ static bool is_heavy(const struct rows *rows, struct opt_u64 total)
 static char form_letter(enum form form)
 {
 	return form == FORM_JSON ? 'j' : form == FORM_ARRAY ? 'a' : 'n';
+}
+
+static struct opt_u64 row_total(const struct run_record *run, const struct list *list)
+{
+	if (list == &list_tools)
+		return run->tools;
+	return list == &list_sessions ? run->sessions : run->requests;
 }
 
 static enum outcome answer_rows(struct request *rq, const struct rows_shape *shape, char tag,
@@ -67,8 +76,7 @@ static enum outcome answer_rows(struct request *rq, const struct rows_shape *sha
 		return ANSWERED;
 	if (rq->form == FORM_NDJSON && request_take_place(rq, err) < 0)
 		return FAILED;
-	if (!rq->on_worker &&
-	    is_heavy(&rows, shape->list == &list_tools ? rq->run.tools : rq->run.requests))
+	if (!rq->on_worker && is_heavy(&rows, row_total(&rq->run, shape->list)))
 		return LATER;
 	if (open_run(rq, &db, err) < 0)
 		return FAILED;
@@ -81,12 +89,19 @@ static enum outcome answer_rows(struct request *rq, const struct rows_shape *sha
 
 enum outcome handle_requests(struct request *rq, struct ts_error *err)
 {
+	if (rq->form == FORM_DYNAMO)
+		return handle_recorded(rq, err);
 	return answer_rows(rq, &request_shape, 'q', err);
 }
 
 enum outcome handle_tools(struct request *rq, struct ts_error *err)
 {
 	return answer_rows(rq, &tool_shape, 't', err);
+}
+
+enum outcome handle_sessions(struct request *rq, struct ts_error *err)
+{
+	return answer_rows(rq, &session_shape, 'e', err);
 }
 
 /* ---- replay ---- */
@@ -113,20 +128,26 @@ static void write_head(struct replay_source *rs, struct buf *out)
 {
 	const struct replay_facts *facts = replay_facts(rs->replay);
 	const char *gap = rs->rq->pretty ? "\n  " : "", *space = rs->rq->pretty ? " " : "";
-	struct buf id = BUF_INIT;
+	struct buf id = BUF_INIT, header = BUF_INIT;
 	bool string = rs->rq->numbers == JSON_NUMBERS_STRING;
 
 	json_quote(&id, rs->rq->run.id);
-	if (id.failed)
+	replay_header(rs->replay, &header, string);
+	if (id.failed || header.failed) {
 		out->failed = true;
-	else
+	} else {
 		buf_printf(out,
 			   "{%s\"schema\":%s\"tracespool/replay/1\",%s\"id\":%s%s,"
-			   "%s\"mode\":%s\"%s\",%s\"trace_block_size\":%s%s%llu%s,%s\"rows\":%s[",
+			   "%s\"mode\":%s\"%s\",%s\"trace_block_size\":%s%s%llu%s,",
 			   gap, space, gap, space, id.data, gap, space, mode_name(facts->mode), gap,
 			   space, string ? "\"" : "", (unsigned long long)facts->trace_block_size,
-			   string ? "\"" : "", gap, space);
+			   string ? "\"" : "");
+		if (header.len)
+			buf_printf(out, "%s\"header\":%s%s,", gap, space, header.data);
+		buf_printf(out, "%s\"rows\":%s[", gap, space);
+	}
 	buf_done(&id);
+	buf_done(&header);
 }
 
 static void write_tail(struct replay_source *rs, struct buf *out)
@@ -193,6 +214,8 @@ static int fill_replay(struct source *source, struct buf *out, struct ts_error *
 	if (rs->place == PLACE_HEAD) {
 		if (!rs->lines)
 			write_head(rs, out);
+		else if (replay_header(rs->replay, out, rs->rq->numbers == JSON_NUMBERS_STRING))
+			buf_putc(out, '\n');
 		rs->place = PLACE_FIRST_ROW;
 	}
 	for (unsigned n = 0; more > 0 && n < REPLAY_ROWS_A_STEP; n++)
@@ -212,7 +235,8 @@ static void close_replay(struct source *source)
 	free(rs);
 }
 
-static enum outcome stream_replay(struct request *rq, struct ts_error *err)
+static enum outcome stream_replay(struct request *rq, const struct replay_options *options,
+				  struct ts_error *err)
 {
 	struct replay_source *rs = calloc(1, sizeof(*rs));
 	const struct replay_facts *facts;
@@ -226,7 +250,8 @@ static enum outcome stream_replay(struct request *rq, struct ts_error *err)
 	rs->rq = rq;
 	rs->lines = rq->form == FORM_NDJSON;
 	buf_init(&rs->row, SIZE_MAX);
-	if (open_run(rq, &rs->db, err) < 0 || replay_open(rs->db, &rs->replay, err) < 0) {
+	if (open_run(rq, &rs->db, err) < 0 ||
+	    replay_open_as(rs->db, options, &rs->replay, err) < 0) {
 		close_replay(&rs->source);
 		return FAILED;
 	}
@@ -239,15 +264,47 @@ static enum outcome stream_replay(struct request *rq, struct ts_error *err)
 	return answer_stream(rq, &rs->source, err) < 0 ? FAILED : ANSWERED;
 }
 
+static int read_replay_options(struct request *rq, struct replay_options *ret, struct ts_error *err)
+{
+	struct ts_str mode;
+	uint64_t version = 1;
+
+	*ret = (struct replay_options){0};
+	if (request_param(rq, "mode", &mode, err) < 0 ||
+	    request_param_u64(rq, "version", 1, 2, &version, err) < 0 ||
+	    request_param_bool(rq, "replayable", &ret->replayable, err) < 0)
+		return -1;
+	ret->version2 = version == 2;
+	if (ts_str_is(mode, "standard")) {
+		ret->want = REPLAY_AS_STANDARD;
+	} else if (ts_str_is(mode, "agentic")) {
+		ret->want = REPLAY_AS_AGENTIC;
+	} else if (mode.p) {
+		rq->parameter = "mode";
+		return ts_error_set(err, TS_E_BAD_PARAMETER,
+				    "mode is neither standard nor agentic");
+	}
+	if (ret->version2 && ret->want == REPLAY_AS_STANDARD) {
+		rq->parameter = "version";
+		return ts_error_set(err, TS_E_BAD_PARAMETER,
+				    "version 2 has agentic rows only, mode is standard");
+	}
+	return 0;
+}
+
 enum outcome handle_replay(struct request *rq, struct ts_error *err)
 {
-	if (request_find_run(rq, RUN_REQUESTS, err) < 0)
+	struct replay_options options;
+
+	if (read_replay_options(rq, &options, err) < 0 ||
+	    request_find_run(rq, RUN_REQUESTS, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.r1%c", rq->run.digest + 7, rq->run.revision,
-				form_letter(rq->form)))
+	if (answer_is_unchanged(rq, "%.12s.%u.r1%c%u%u%u", rq->run.digest + 7, rq->run.revision,
+				form_letter(rq->form), (unsigned)options.want, options.version2,
+				options.replayable))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;
-	return rq->on_worker ? stream_replay(rq, err) : LATER;
+	return rq->on_worker ? stream_replay(rq, &options, err) : LATER;
 }

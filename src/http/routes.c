@@ -6,6 +6,9 @@ static const char *const summary_params[] = {"top", NULL};
 static const char *const request_params[] = {"include", NULL};
 static const char *const op_params[] = {"group_by", NULL};
 static const char *const slow_params[] = {"limit", NULL};
+static const char *const replay_params[] = {"mode", "version", "replayable", NULL};
+static const char *const graph_params[] = {"session", NULL};
+static const char *const arrival_params[] = {"bucket_ms", "interval_s", NULL};
 static const char *const receipt_params[] = {"wait", "after", NULL};
 
 #define ALL_FORMS (FORM_JSON | FORM_ARRAY | FORM_NDJSON)
@@ -19,8 +22,9 @@ const struct route http_routes[] = {
 	{"/runs", handle_runs, ALL_FORMS, NULL, &list_runs},
 	{"/runs/{id}", handle_run, FORM_JSON, NULL, NULL},
 	{"/runs/{id}/summary", handle_summary, FORM_JSON, summary_params, NULL},
-	{"/runs/{id}/requests", handle_requests, ALL_FORMS, request_params, &list_requests},
-	{"/runs/{id}/replay", handle_replay, FORM_JSON | FORM_NDJSON, NULL, NULL},
+	{"/runs/{id}/requests", handle_requests, ALL_FORMS | FORM_DYNAMO, request_params,
+	 &list_requests},
+	{"/runs/{id}/replay", handle_replay, FORM_JSON | FORM_NDJSON, replay_params, NULL},
 	{"/runs/{id}/tools", handle_tools, ALL_FORMS, NULL, &list_tools},
 	{"/runs/{id}/tensors", handle_tensors, ALL_FORMS, NULL, &list_tensors},
 	{"/runs/{id}/tensor-stats", handle_tensor_stats, ALL_FORMS, NULL, &list_tensor_stats},
@@ -36,6 +40,9 @@ const struct route http_routes[] = {
 	{"/runs/{id}/views/slowest-host", handle_span_view, FORM_JSON, NULL, NULL},
 	{"/runs/{id}/views/slowest-device", handle_span_view, FORM_JSON, NULL, NULL},
 	{"/runs/{id}/views/slow-ops", handle_span_view, FORM_JSON, slow_params, NULL},
+	{"/runs/{id}/sessions", handle_sessions, ALL_FORMS, NULL, &list_sessions},
+	{"/runs/{id}/dag", handle_graph, FORM_JSON, graph_params, NULL},
+	{"/runs/{id}/arrivals", handle_arrivals, FORM_JSON, arrival_params, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

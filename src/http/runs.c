@@ -73,10 +73,8 @@ int request_find_run(struct request *rq, int kind, struct ts_error *err)
 /* FNV-1a of what a catalog answer depends on besides the catalog. */
 static uint64_t query_hash(const struct request *rq)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = target_hash(&rq->target);
 
-	for (size_t i = 0; i < rq->target.raw.n; i++)
-		hash = (hash ^ (unsigned char)rq->target.raw.p[i]) * UINT64_C(0x100000001b3);
 	return (hash ^ (uint64_t)rq->form) * UINT64_C(0x100000001b3);
 }
 

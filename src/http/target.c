@@ -204,3 +204,12 @@ void target_next_page(const struct target *t, const char *base_path, uint64_t li
 	buf_printf(out, "%ccursor=%s&limit=%llu", separator, encoded, (unsigned long long)limit);
 	free(encoded);
 }
+
+uint64_t target_hash(const struct target *t)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < t->raw.n; i++)
+		hash = (hash ^ (unsigned char)t->raw.p[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}

@@ -41,4 +41,7 @@ int target_unescape(struct ts_str s, bool form, struct arena *arena, struct ts_s
 void target_next_page(const struct target *t, const char *base_path, uint64_t limit,
 		      struct ts_str cursor, struct buf *out);
 
+/* FNV-1a of the raw path and query, for validators. */
+uint64_t target_hash(const struct target *t);
+
 #endif

@@ -46,9 +46,10 @@ struct input {
 
 bool input_name_is_gzip(const char *name)
 {
-	const char *dot = strrchr(name, '.');
+	const char *slash = strrchr(name, '/');
+	const char *last = slash ? slash + 1 : name, *dot = strrchr(last, '.');
 
-	return dot && dot != name && strcmp(dot, ".gz") == 0;
+	return dot && dot != last && strcmp(dot, ".gz") == 0;
 }
 
 int input_open(int fd, bool gzip, const struct input_limits *limits, struct input **ret,

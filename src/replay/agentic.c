@@ -21,6 +21,7 @@ void agentic_free(struct agentic *ag)
 	free(ag->chain);
 	free(ag->tools);
 	free(ag->by_end);
+	free(ag->left_out);
 	free(ag);
 }
 
@@ -41,6 +42,8 @@ uint32_t session_number(struct agentic *ag, struct ts_str name)
 			.parent = NONE,
 			.source = NONE,
 			.consumer = NONE,
+			.spawn = NONE,
+			.root = NONE,
 		};
 	ag->sessions = bigger;
 	ag->sessions_cap = cap;
@@ -75,7 +78,7 @@ static int read_requests(struct replay *r, struct ts_error *err)
 
 	if (query_open(r->db, "replay_order", &q, err) < 0)
 		return -1;
-	for (uint32_t i = 0; i < r->facts.rows; i++) {
+	for (uint32_t i = 0; i < r->requests; i++) {
 		if (step_row(q, err) < 0)
 			return -1;
 		struct ts_str parent = query_str(q, 3);
@@ -88,6 +91,8 @@ static int read_requests(struct replay *r, struct ts_error *err)
 		ag->start_ms[i] = query_i64(q, 4);
 		ag->end_ms[i] = query_i64(q, 5);
 		ag->sessions[session].count++;
+		if (ag->left_out)
+			ag->left_out[i] = query_u64(q, 6) != 0;
 		if (parent.p && take_parent(ag, session, parent, err) < 0)
 			return -1;
 		if (ag->named.count) {
@@ -105,7 +110,7 @@ static int read_requests(struct replay *r, struct ts_error *err)
 static void build_chains(struct replay *r)
 {
 	struct agentic *ag = r->ag;
-	uint32_t n = (uint32_t)r->facts.rows, at = 0;
+	uint32_t n = (uint32_t)r->requests, at = 0;
 
 	for (uint32_t s = 0; s < ag->names.count; s++) {
 		ag->sessions[s].chain_at = at;
@@ -123,7 +128,7 @@ static void build_chains(struct replay *r)
 int agentic_open(struct replay *r, struct ts_error *err)
 {
 	struct agentic *ag = calloc(1, sizeof(*ag));
-	size_t n = r->facts.rows;
+	size_t n = r->requests;
 
 	if (!ag)
 		return ts_error_nomem(err);
@@ -136,10 +141,19 @@ int agentic_open(struct replay *r, struct ts_error *err)
 	if (!ag->start_ms || !ag->end_ms || !ag->session || !ag->previous || !ag->chain)
 		return ts_error_nomem(err);
 
+	ag->typed = r->options.version2 || r->options.graph;
+	if (r->options.replayable && r->facts.unreplayable_rows) {
+		ag->left_out = calloc(n, sizeof(*ag->left_out));
+		if (!ag->left_out)
+			return ts_error_nomem(err);
+	}
+
 	if (tools_load(r, err) < 0 || read_requests(r, err) < 0)
 		return -1;
 	build_chains(r);
 	if (tools_resolve(r, err) < 0 || waits_find(r, err) < 0)
 		return -1;
+	if (r->options.version2)
+		return versioned_roots(r, err);
 	return tools_group(r, err);
 }

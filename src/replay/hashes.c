@@ -36,7 +36,7 @@ static int assign_column(struct replay *r, int column, struct ts_error *err)
 
 	if (query_open(r->db, "replay_hashes", &q, err) < 0)
 		return -1;
-	for (uint64_t i = 0; i < r->facts.rows; i++) {
+	for (uint64_t i = 0; i < r->requests; i++) {
 		query_bind_u64(q, 1, r->no[i]);
 		if (step_row(q, err) < 0)
 			return -1;
@@ -56,6 +56,14 @@ int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err
 	uint64_t with, hashes;
 	int found;
 
+	if (r->options.version2) {
+		/* Completions play no part there, and partial blocks get the numbers behind all
+		 * inputs. */
+		if (assign_column(r, 0, err) < 0)
+			return -1;
+		r->unique_inputs = r->ids.count;
+		return 0;
+	}
 	if (query_open(r->db, "replay_completions", &completions, err) < 0 ||
 	    step_row(completions, err) < 0)
 		return -1;

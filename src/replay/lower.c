@@ -29,6 +29,11 @@ static int read_totals(struct replay *r, uint64_t *ret_hashes, struct ts_error *
 	*ret_hashes = query_u64(q, 5);
 	if (r->facts.rows >= NONE)
 		return ts_error_set(err, TS_E_INTERNAL, "more requests than rows can be numbered");
+	r->requests = r->facts.rows;
+	if (r->options.want == REPLAY_AS_AGENTIC && !with_context)
+		return ts_error_set(err, TS_E_NOT_AGENTIC, "no request has an agent context");
+	if (r->options.want == REPLAY_AS_STANDARD)
+		with_context = 0;
 	if (with_context && with_context != r->facts.rows)
 		return ts_error_set(err, TS_E_MIXED_AGENT_CONTEXT,
 				    "%" PRIu64 " of %" PRIu64 " requests have an agent context",
@@ -48,7 +53,7 @@ static int read_standard(struct replay *r, struct ts_error *err)
 
 	if (query_open(r->db, "replay_order", &q, err) < 0)
 		return -1;
-	for (uint64_t i = 0; i < r->facts.rows; i++) {
+	for (uint64_t i = 0; i < r->requests; i++) {
 		if (step_row(q, err) < 0)
 			return -1;
 		if (i == 0)
@@ -60,12 +65,22 @@ static int read_standard(struct replay *r, struct ts_error *err)
 
 int replay_open(struct db *db, struct replay **ret, struct ts_error *err)
 {
+	return replay_open_as(db, &(struct replay_options){0}, ret, err);
+}
+
+int replay_open_as(struct db *db, const struct replay_options *options, struct replay **ret,
+		   struct ts_error *err)
+{
 	CLEAN(replay_closep) struct replay *r = calloc(1, sizeof(*r));
 	uint64_t hashes;
 
 	if (!r)
 		return ts_error_nomem(err);
 	r->db = db;
+	r->options = *options;
+	if (options->version2)
+		r->options.want = REPLAY_AS_AGENTIC;
+	r->facts.version = options->version2 ? 2 : 1;
 	if (read_totals(r, &hashes, err) < 0)
 		return -1;
 	r->no = calloc(r->facts.rows + 1, sizeof(*r->no));
@@ -81,8 +96,10 @@ int replay_open(struct db *db, struct replay **ret, struct ts_error *err)
 	} else if (read_standard(r, err) < 0) {
 		return -1;
 	}
-	if (hashes_prepare(r, hashes, err) < 0)
+	if (!r->options.graph && hashes_prepare(r, hashes, err) < 0)
 		return -1;
+	if (r->options.replayable)
+		r->facts.rows -= r->facts.unreplayable_rows;
 	*ret = TAKE(r);
 	return 0;
 }
@@ -97,6 +114,7 @@ void replay_close(struct replay *r)
 	agentic_free(r->ag);
 	u64map_done(&r->ids);
 	free(r->kept);
+	arena_done(&r->texts);
 	free(r->no);
 	free(r);
 }

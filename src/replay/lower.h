@@ -33,6 +33,8 @@ struct session {
 	uint32_t parent;           /* number of its name, or NONE */
 	uint32_t chain_at, count;  /* its requests in `chain` */
 	uint32_t source, consumer; /* of its explicit tool (11.3); source NONE: it has none */
+	uint32_t spawn;            /* what its first request waits for (11.5), or NONE */
+	uint32_t root;             /* where following parents ends (16); version 2 only */
 	bool background;
 };
 
@@ -56,6 +58,8 @@ struct agentic {
 	uint32_t *session, *previous; /* previous of its session, or NONE */
 	uint32_t *chain;              /* requests by session, in R order within */
 	struct links waits;           /* beyond previous, which comes first in wait_for */
+	bool typed;                   /* relations are told apart: waits has only joins */
+	bool *left_out;               /* NULL: no request is */
 	struct links branches;
 
 	/* Sorted by session, start, end, load order; an index here is a rank. */
@@ -75,12 +79,16 @@ struct replay {
 	struct replay_facts facts;
 	uint32_t *no; /* of each request in R order */
 	int64_t origin_ms;
-	uint64_t next;      /* row to be written */
-	struct u64map ids;  /* hash to dense id */
-	struct agentic *ag; /* NULL in standard mode */
+	struct replay_options options;
+	uint64_t requests;      /* of the run */
+	uint64_t next;          /* request whose row comes next */
+	uint64_t unique_inputs; /* blocks_unique; version 2 only */
+	struct u64map ids;      /* hash to dense id */
+	struct agentic *ag;     /* NULL in standard mode */
 	struct query *row, *request_id, *tool;
 	uint32_t *kept; /* scratch: ranks of the spans of one row */
 	size_t kept_cap;
+	struct arena texts; /* scratch of one row */
 };
 
 /* lower.c: a step that must give a row: 0, or -1. */
@@ -111,6 +119,17 @@ uint32_t session_number(struct agentic *ag, struct ts_str name);
 
 /* waits.c: spawn and join points, and that nothing waits for itself (11.5, 11.6). */
 int waits_find(struct replay *r, struct ts_error *err);
+/* The request in front of what i waits for: the one before it in its session, or with typed links
+ * what its session was started by; or NONE. */
+uint32_t waits_ahead(const struct agentic *ag, uint32_t i);
+
+/* versioned.c: version 2 (16). */
+int versioned_roots(struct replay *r, struct ts_error *err);
+int versioned_row(struct replay *r, struct json_writer *w, uint32_t i, struct ts_error *err);
+
+/* left_out.c: takes the requests that are left out from what waits for what. */
+int left_out_unlink(struct replay *r, struct link_pairs *waits, struct link_pairs *branches,
+		    struct ts_error *err);
 
 /* tools.c: tool spans. Loading comes before the requests are read, resolving (11.3) after. */
 int tools_load(struct replay *r, struct ts_error *err);

@@ -1,8 +1,6 @@
 /* rows.c: replay rows as JSON: hash ids, output token ids, waits, tool events */
 #include "lower.h"
 
-#include "tracespool/writer.h"
-
 /* What a row waits for, worked out before its first member is written (11.7). */
 struct waiting {
 	uint32_t previous;       /* in front of the list, or NONE */
@@ -229,19 +227,52 @@ static int write_agentic(struct replay *r, struct json_writer *w, uint32_t i, st
 	return wait.tools ? write_tool_events(r, w, wait.tools, err) : 0;
 }
 
+int replay_each_tool_wait(struct replay *r, replay_wait_fn take, void *arg, struct ts_error *err)
+{
+	struct agentic *ag = r->ag;
+	struct waiting wait;
+
+	for (uint32_t i = 0; ag && i < r->requests; i++) {
+		if (find_waiting(r, i, &wait, err) < 0)
+			return -1;
+		if (wait.tool_wait > 0 &&
+		    take(arg, strmap_get(&ag->names, ag->session[i]), wait.tool_wait, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int write_row(struct replay *r, struct json_writer *w, uint32_t i, struct ts_error *err)
+{
+	if (r->options.version2)
+		return versioned_row(r, w, i, err);
+	return r->ag ? write_agentic(r, w, i, err) : write_load(r, w, err);
+}
+
+/* 1: r->row is at the next row; 0: there is none. */
+static int find_row(struct replay *r, struct ts_error *err)
+{
+	for (; r->next < r->requests; r->next++) {
+		query_reset(r->row);
+		query_bind_u64(r->row, 1, r->no[r->next]);
+		if (step_row(r->row, err) < 0)
+			return -1;
+		if (!r->options.replayable || query_u64(r->row, 5) != 0)
+			return 1;
+	}
+	return 0;
+}
+
 int replay_next(struct replay *r, struct buf *out, bool numbers_string, struct ts_error *err)
 {
 	struct json_writer w;
+	int found = find_row(r, err);
 
-	if (r->next == r->facts.rows)
-		return 0;
-	query_reset(r->row);
-	query_bind_u64(r->row, 1, r->no[r->next]);
-	if (step_row(r->row, err) < 0)
-		return -1;
+	if (found <= 0)
+		return found;
 	jw_init(&w, out, numbers_string ? JSON_NUMBERS_STRING : JSON_NUMBERS_DEFAULT);
 	jw_open_object(&w);
-	if ((r->ag ? write_agentic(r, &w, (uint32_t)r->next, err) : write_load(r, &w, err)) < 0)
+	if (write_row(r, &w, (uint32_t)r->next, err) < 0)
 		return -1;
 	jw_close_object(&w);
 	query_reset(r->row);

@@ -203,7 +203,7 @@ int tools_group(struct replay *r, struct ts_error *err)
 		}
 	}
 	qsort_r(ag->by_end, ag->by_end_count, sizeof(*ag->by_end), by_session_and_end, ag->tools);
-	return links_build(&ag->consumed, &consumed, (uint32_t)r->facts.rows, err);
+	return links_build(&ag->consumed, &consumed, (uint32_t)r->requests, err);
 }
 
 /* Index in by_end of the first span of the session, or a later one, that ends after ms. */

@@ -44,6 +44,15 @@ static uint32_t last_to_end(const struct agentic *ag, const struct session *s)
 	return last;
 }
 
+static int add_spawn(struct agentic *ag, uint32_t session, uint32_t first, uint32_t source,
+		     struct link_pairs *waits, struct link_pairs *branches, struct ts_error *err)
+{
+	ag->sessions[session].spawn = source;
+	if (!ag->typed && pairs_add(waits, first, source, err) < 0)
+		return -1;
+	return pairs_add(branches, source, first, err);
+}
+
 /* 11.5 for one session. waits: (waiter, awaited); branches: (source, first). */
 static int link_session(struct replay *r, uint32_t number, struct link_pairs *waits,
 			struct link_pairs *branches, struct ts_error *err)
@@ -68,18 +77,19 @@ static int link_session(struct replay *r, uint32_t number, struct link_pairs *wa
 					    "of its parent session",
 					    QUOTED(id), QUOTED(child));
 		}
-		if (pairs_add(waits, first, s->source, err) < 0 ||
-		    pairs_add(branches, s->source, first, err) < 0)
+		if (add_spawn(ag, number, first, s->source, waits, branches, err) < 0)
 			return -1;
-		return s->consumer == NONE ? 0 : pairs_add(waits, s->consumer, last, err);
+		/* In version 2 only what blocks is waited for (16). */
+		if (s->consumer == NONE || (r->options.version2 && s->background))
+			return 0;
+		return pairs_add(waits, s->consumer, last, err);
 	}
 
 	at = chain_search(ag, parent, ag->start_ms[first], true);
 	if (at > 0) {
 		uint32_t spawn = ag->chain[parent->chain_at + at - 1];
 
-		if (pairs_add(waits, first, spawn, err) < 0 ||
-		    pairs_add(branches, spawn, first, err) < 0)
+		if (add_spawn(ag, number, first, spawn, waits, branches, err) < 0)
 			return -1;
 	}
 	at = chain_search(ag, parent, ag->end_ms[last], false);
@@ -89,7 +99,7 @@ static int link_session(struct replay *r, uint32_t number, struct link_pairs *wa
 }
 
 /* Takes out of each list what is in it twice, or is the previous request of the session, which
- * stands in front of the list. seen has an entry a request. */
+ * stands in front of the list (typed: which is another relation). seen has an entry a request. */
 static void drop_doubles(struct agentic *ag, uint32_t n, uint32_t *seen)
 {
 	uint32_t out = 0;
@@ -105,7 +115,7 @@ static void drop_doubles(struct agentic *ag, uint32_t n, uint32_t *seen)
 		for (uint32_t k = from; k < to; k++) {
 			uint32_t awaited = ag->waits.to[k];
 
-			if (awaited == ag->previous[i] || seen[awaited] == i)
+			if ((!ag->typed && awaited == ag->previous[i]) || seen[awaited] == i)
 				continue;
 			seen[awaited] = i;
 			ag->waits.to[out++] = awaited;
@@ -114,21 +124,28 @@ static void drop_doubles(struct agentic *ag, uint32_t n, uint32_t *seen)
 	ag->waits.at[n] = out;
 }
 
+uint32_t waits_ahead(const struct agentic *ag, uint32_t i)
+{
+	if (ag->previous[i] != NONE)
+		return ag->previous[i];
+	return ag->typed ? ag->sessions[ag->session[i]].spawn : NONE;
+}
+
 /* Names a request of a cycle: what is left over is waited for by something that is left over, so
  * going from each to a waiter of it ends in a cycle. */
 static int report_cycle(struct replay *r, const uint32_t *waiters, uint32_t *waiter_of,
 			struct ts_error *err)
 {
 	struct agentic *ag = r->ag;
-	uint32_t n = (uint32_t)r->facts.rows, at = NONE;
+	uint32_t n = (uint32_t)r->requests, at = NONE;
 	struct ts_str id;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (!waiters[i])
 			continue;
 		at = i;
-		if (ag->previous[i] != NONE)
-			waiter_of[ag->previous[i]] = i;
+		if (waits_ahead(ag, i) != NONE)
+			waiter_of[waits_ahead(ag, i)] = i;
 		for (uint32_t k = 0; k < links_count(&ag->waits, i); k++)
 			waiter_of[ag->waits.to[ag->waits.at[i] + k]] = i;
 	}
@@ -146,14 +163,14 @@ static int report_cycle(struct replay *r, const uint32_t *waiters, uint32_t *wai
 static int check_cycles(struct replay *r, uint32_t *queue, struct ts_error *err)
 {
 	struct agentic *ag = r->ag;
-	uint32_t n = (uint32_t)r->facts.rows, head = 0, tail = 0;
+	uint32_t n = (uint32_t)r->requests, head = 0, tail = 0;
 	CLEAN(free_ptr) uint32_t *waiters = calloc(n, sizeof(*waiters));
 
 	if (!waiters)
 		return ts_error_nomem(err);
 	for (uint32_t i = 0; i < n; i++)
-		if (ag->previous[i] != NONE)
-			waiters[ag->previous[i]]++;
+		if (waits_ahead(ag, i) != NONE)
+			waiters[waits_ahead(ag, i)]++;
 	if (ag->waits.at)
 		for (uint32_t k = 0; k < ag->waits.at[n]; k++)
 			waiters[ag->waits.to[k]]++;
@@ -161,7 +178,7 @@ static int check_cycles(struct replay *r, uint32_t *queue, struct ts_error *err)
 		if (!waiters[i])
 			queue[tail++] = i;
 	while (head < tail) {
-		uint32_t i = queue[head++], awaited = ag->previous[i];
+		uint32_t i = queue[head++], awaited = waits_ahead(ag, i);
 
 		if (awaited != NONE && --waiters[awaited] == 0)
 			queue[tail++] = awaited;
@@ -180,7 +197,7 @@ int waits_find(struct replay *r, struct ts_error *err)
 	CLEAN(pairs_done) struct link_pairs waits = {0};
 	CLEAN(pairs_done) struct link_pairs branches = {0};
 	CLEAN(free_ptr) uint32_t *children = NULL, *scratch = NULL;
-	uint32_t n = (uint32_t)r->facts.rows, count = 0;
+	uint32_t n = (uint32_t)r->requests, count = 0;
 
 	scratch = calloc(n, sizeof(*scratch));
 	children = calloc(ag->names.count + 1, sizeof(*children));
@@ -196,10 +213,16 @@ int waits_find(struct replay *r, struct ts_error *err)
 
 	if (links_build(&ag->waits, &waits, n, err) < 0)
 		return -1;
-	pairs_done(&waits);
-	if (links_build(&ag->branches, &branches, n, err) < 0)
-		return -1;
-	pairs_done(&branches);
 	drop_doubles(ag, n, scratch);
-	return check_cycles(r, scratch, err);
+	if (check_cycles(r, scratch, err) < 0)
+		return -1;
+	if (ag->left_out) {
+		links_done(&ag->waits);
+		if (left_out_unlink(r, &waits, &branches, err) < 0 ||
+		    links_build(&ag->waits, &waits, n, err) < 0)
+			return -1;
+		drop_doubles(ag, n, scratch);
+	}
+	pairs_done(&waits);
+	return links_build(&ag->branches, &branches, n, err);
 }

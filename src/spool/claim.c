@@ -283,6 +283,8 @@ bool spool_unchanged(const struct claim *c)
 	struct survey survey;
 	struct stat st;
 
+	if (c->list)
+		return list_hash(c) == c->entries;
 	if (c->folder)
 		return !folder_survey(c->fd, &survey) && survey.hash == c->entries;
 	return !fstat(c->fd, &st) && st.st_ino == c->st.st_ino && st.st_size == c->st.st_size &&

@@ -82,6 +82,9 @@ struct dirent *next_entry(void *dir);
 void *open_entries(int fd);
 void close_entries(void *dir);
 
+/* ---- list.c ---- Hash over inodes, sizes and times of the files of spool_inspect_list. */
+uint64_t list_hash(const struct claim *c);
+
 /* ---- tree.c ---- 0 or errno */
 
 /* Copies a file or tree with mode, times and, where permitted, owner, and syncs it. */

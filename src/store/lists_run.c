@@ -1,4 +1,6 @@
-/* lists_run.c: the lists of the file of a request run: requests and tools (http-api.md 4.1, 4.3) */
+/* lists_run.c: the lists of the file of a request run: requests, tools, sessions (http-api.md 4.1,
+ * 4.3)
+ */
 #include "tracespool/list.h"
 
 static const struct list_column request_columns[] = {
@@ -117,4 +119,44 @@ const struct list list_tools = {
 	.sorts = tool_sorts,
 	.row_number = "t.no",
 	.one_way = true,
+};
+
+static const struct list_column session_columns[] = {
+	{"session_id", LIST_TEXT, "s.session_id", NULL, false},
+	{"parent_session_id", LIST_TEXT, "s.parent_session_id", NULL, false},
+	{"requests", LIST_U64, "s.requests", NULL, false},
+	{"tools", LIST_U64, "s.tools", NULL, false},
+	{"first_start_ms", LIST_I64, "s.first_start_ms", NULL, false},
+	{"last_end_ms", LIST_I64, "s.last_end_ms", NULL, false},
+	{"busy_ms", LIST_U64, "s.busy_ms", NULL, false},
+	{"tool_wait_ms", LIST_DOUBLE, "s.tool_wait_ms", NULL, false},
+	{"depth", LIST_U64, "s.depth", NULL, false},
+	{NULL, LIST_HIDDEN, NULL, NULL, false},
+};
+
+static const struct list_filter session_filters[] = {
+	{"session_id", LIST_EQ, LIST_TEXT, "s.session_id", NULL, NULL},
+	{"parent_session_id", LIST_EQ, LIST_TEXT, "s.parent_session_id", NULL, NULL},
+	{NULL, LIST_EQ, LIST_TEXT, NULL, NULL, NULL},
+};
+
+static const struct list_sort session_sorts[] = {
+	{"first_start_ms", {"s.first_start_ms", "s.no"}, false},
+	{"session_id", {"s.session_id"}, false},
+	{"-requests", {"s.requests", "s.no"}, false},
+	{"-tools", {"s.tools", "s.no"}, false},
+	{"-busy_ms", {"s.busy_ms", "s.no"}, false},
+	{"-tool_wait_ms", {"s.tool_wait_ms", "s.no"}, true},
+	{"-depth", {"s.depth", "s.no"}, true},
+	{NULL, {NULL}, false},
+};
+
+const struct list list_sessions = {
+	.name = "sessions",
+	.schema = "tracespool/session-list/1",
+	.from = "session_rows s",
+	.columns = session_columns,
+	.filters = session_filters,
+	.sorts = session_sorts,
+	.row_number = "s.no",
 };
