@@ -13,6 +13,8 @@ handler_fn handle_problem;
 handler_fn handle_runs, handle_run, handle_summary;
 /* requests.c */
 handler_fn handle_requests, handle_replay, handle_tools;
+/* captures.c */
+handler_fn handle_captures, handle_capture_summary;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

@@ -1,4 +1,4 @@
-/* requests.c: GET /runs/<id>/requests, /runs/<id>/tools, /runs/<id>/replay
+/* requests.c: GET /runs/<id>/requests, /runs/<id>/tools, /runs/<id>/replay; also of captures
  */
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +6,18 @@
 #include "tracespool/replay.h"
 
 #include "handlers.h"
+#include "merged.h"
 #include "rows.h"
 #include "server.h"
 
 #define LIGHT_ROWS_MAX 20000 /* of a run; sorting or filtering more goes to a query worker */
 #define REPLAY_ROWS_A_STEP 64
 
-static int open_run(struct request *rq, struct db **ret, struct ts_error *err)
+/* rows_wanted: those of the replay, which a capture can lack though it has requests. */
+static int open_run(struct request *rq, bool rows_wanted, struct db **ret, struct ts_error *err)
 {
+	if (request_is_capture(rq))
+		return merged_open(rq, rows_wanted, ret, err);
 	return store_run_db(rq->http->store, rq->run.digest, rq->run.revision,
 			    request_deadline_ms(rq), ret, err);
 }
@@ -68,9 +72,10 @@ static enum outcome answer_rows(struct request *rq, const struct rows_shape *sha
 	if (rq->form == FORM_NDJSON && request_take_place(rq, err) < 0)
 		return FAILED;
 	if (!rq->on_worker &&
-	    is_heavy(&rows, shape->list == &list_tools ? rq->run.tools : rq->run.requests))
+	    (request_is_capture(rq) ||
+	     is_heavy(&rows, shape->list == &list_tools ? rq->run.tools : rq->run.requests)))
 		return LATER;
-	if (open_run(rq, &db, err) < 0)
+	if (open_run(rq, false, &db, err) < 0)
 		return FAILED;
 	if (rq->form == FORM_NDJSON)
 		return rows_answer_lines(&rows, db, err) < 0 ? FAILED : ANSWERED;
@@ -226,7 +231,7 @@ static enum outcome stream_replay(struct request *rq, struct ts_error *err)
 	rs->rq = rq;
 	rs->lines = rq->form == FORM_NDJSON;
 	buf_init(&rs->row, SIZE_MAX);
-	if (open_run(rq, &rs->db, err) < 0 || replay_open(rs->db, &rs->replay, err) < 0) {
+	if (open_run(rq, true, &rs->db, err) < 0 || replay_open(rs->db, &rs->replay, err) < 0) {
 		close_replay(&rs->source);
 		return FAILED;
 	}

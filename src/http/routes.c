@@ -1,5 +1,7 @@
 /* routes.c: the table of routes
  */
+#include "tracespool/capture.h"
+
 #include "handlers.h"
 
 static const char *const summary_params[] = {"top", NULL};
@@ -20,6 +22,10 @@ const struct route http_routes[] = {
 	{"/runs/{id}/requests", handle_requests, ALL_FORMS, request_params, &list_requests},
 	{"/runs/{id}/replay", handle_replay, FORM_JSON | FORM_NDJSON, NULL, NULL},
 	{"/runs/{id}/tools", handle_tools, ALL_FORMS, NULL, &list_tools},
+	{"/captures", handle_captures, ALL_FORMS, NULL, &list_captures},
+	{"/captures/{name}/summary", handle_capture_summary, FORM_JSON, summary_params, NULL},
+	{"/captures/{name}/requests", handle_requests, ALL_FORMS, request_params, &list_requests},
+	{"/captures/{name}/replay", handle_replay, FORM_JSON | FORM_NDJSON, NULL, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

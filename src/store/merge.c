@@ -104,7 +104,7 @@ int merge_open(struct store *st, uint64_t size_hint, const atomic_bool *stop, st
 static int attach(struct merge *m, const char *run_path, struct ts_error *err)
 {
 	struct query *q;
-	char *uri CLEAN(free_ptr) = store_run_uri(m->st, run_path);
+	char *uri CLEAN(free_ptr) = store_file_uri(m->st, "runs", run_path);
 	const char sql[] = "attach database ?1 as segment";
 
 	if (!uri)
@@ -202,12 +202,10 @@ uint64_t merge_bytes(const struct merge *m)
 
 int merge_read(struct merge *m, int64_t deadline_ms, struct db **ret, struct ts_error *err)
 {
-	char path[64];
 	struct db *db;
 
 	CHECK(!m->db);
-	snprintf(path, sizeof(path), "../tmp/%s", m->name);
-	if (store_open_run(m->st, path, &db, err) < 0)
+	if (store_open_file(m->st, "tmp", m->name, &db, err) < 0)
 		return -1;
 	db->st = m->st;
 	db->alone = true;

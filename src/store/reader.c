@@ -103,8 +103,8 @@ bool store_run_path(const char *digest, unsigned revision, char out[static RUN_P
 	return n > 0 && n < RUN_PATH_MAX;
 }
 
-/* file: URI of a path, with what a URI cannot hold percent-encoded. */
-char *store_run_uri(const struct store *st, const char *run_path)
+/* What a URI cannot hold is percent-encoded. */
+char *store_file_uri(const struct store *st, const char *folder, const char *path)
 {
 	struct buf b CLEAN(buf_done) = BUF_INIT;
 
@@ -115,13 +115,14 @@ char *store_run_uri(const struct store *st, const char *run_path)
 		else
 			buf_putc(&b, *p);
 	}
-	buf_printf(&b, "/runs/%s?immutable=1", run_path);
+	buf_printf(&b, "/%s/%s?immutable=1", folder, path);
 	return b.failed ? NULL : buf_take(&b);
 }
 
-int store_open_run(struct store *st, const char *run_path, struct db **ret, struct ts_error *err)
+int store_open_file(struct store *st, const char *folder, const char *path, struct db **ret,
+		    struct ts_error *err)
 {
-	char *uri CLEAN(free_ptr) = store_run_uri(st, run_path);
+	char *uri CLEAN(free_ptr) = store_file_uri(st, folder, path);
 	struct db *db;
 
 	if (!uri)
@@ -154,7 +155,7 @@ int store_run_db(struct store *st, const char *digest, unsigned revision, int64_
 		return lend(st, db, deadline_ms, ret);
 	if (fstatat(st->runs_fd, path, &s, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return ts_error_set(err, TS_E_UNKNOWN_RUN, "the rows of the run are gone");
-	if (store_open_run(st, path, &db, err) < 0)
+	if (store_open_file(st, "runs", path, &db, err) < 0)
 		return -1;
 	db->of_run = true;
 	snprintf(db->key, sizeof(db->key), "%s", key);
