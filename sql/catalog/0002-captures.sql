@@ -13,7 +13,6 @@ create table segments(
 );
 create index segments_capture on segments(capture, number);
 create index segments_generation on segments(prefix, generation);
-create index segments_digest on segments(digest);
 
 -- What came before recordings had names of their own: the n-th run of a number is of the n-th one.
 insert into segments(capture, prefix, generation, number, digest, last_end_ms, run_no)

@@ -1,7 +1,7 @@
 -- captures.sql: recordings in the catalog, and what is asked of their segments' rows
 -- name: segment_again
 select no, capture, generation from segments
-where digest = ?1 and prefix = ?2 and number = ?3 and run_no is null;
+where digest = ?1 and prefix = ?2 and number = ?3 and +run_no is null;
 -- name: segment_last_generation
 select max(generation) from segments where prefix = ?1;
 -- name: segment_generations
