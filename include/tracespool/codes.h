@@ -159,6 +159,7 @@ TS_CODE(TS_E_BAD_ENCODING, "bad_encoding", "Path or query is badly encoded", 400
 	"percent-encode each byte outside A-Z a-z 0-9 - . _ ~")
 TS_CODE(TS_E_UNKNOWN_RUN, "unknown_run", "No such run", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_RECEIPT, "unknown_receipt", "No such receipt", 404, 6, TS_FATE_NONE, NULL)
+TS_CODE(TS_E_UNKNOWN_CAPTURE, "unknown_capture", "No such recording", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_PATH, "unknown_path", "No such path", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_SPAN, "unknown_span", "Run has no such span", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_WRONG_KIND, "wrong_kind", "Run is of another kind", 404, 6, TS_FATE_NONE, NULL)

@@ -133,7 +133,7 @@ struct run_record {
 	struct ts_str name; /* of the drop */
 	struct ts_str owner;
 	struct ts_str entrypoint, phase, device, outcome, correlation_id, trace_schema, model_one;
-	struct ts_str capture; /* prefix of a segment; no value otherwise */
+	struct ts_str capture; /* for writing: prefix of a segment; read: name of its recording */
 	struct opt_u64 segment;
 	int structurally_valid; /* 1, 0, or -1 not known */
 	bool has_captured;
@@ -142,6 +142,7 @@ struct run_record {
 	struct ts_str models; /* compact JSON object model -> number of requests, or no value */
 	struct opt_u64 total_ns, span_count, op_count, logical_peak_bytes, requests, tools,
 		sessions, first_start_ms;
+	struct opt_u64 last_end_ms; /* of a segment; not filled by lookups */
 	struct ts_str source;       /* compact JSON object (http-api.md 3.2) */
 	struct ts_str meta;         /* compact JSON object of an execution run, or no value */
 	struct ts_str replay_error; /* lowering class when no rows exist, or no value */

@@ -127,6 +127,7 @@ static void fill_record(struct run_record *record, const struct request_figures 
 	record->unreplayable_rows = (struct opt_u64){.v = f->unreplayable, .has = true};
 	record->trace_block_size = f->block_size;
 	record->first_start_ms = (struct opt_u64){.v = f->first_start, .has = true};
+	record->last_end_ms = (struct opt_u64){.v = f->last_end, .has = true};
 	/* Start times are saturated to i64 by the format. */
 	record->captured_ms = (int64_t)f->first_start;
 	record->has_captured = text_format_time(record->captured_ms, time);

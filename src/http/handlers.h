@@ -11,7 +11,6 @@ handler_fn handle_index, handle_healthz, handle_readyz, handle_version, handle_i
 handler_fn handle_problem;
 /* runs.c */
 handler_fn handle_runs, handle_run, handle_summary;
-/* requests.c */
 /* records.c */
 handler_fn handle_tensors, handle_tensor_stats, handle_gradients, handle_edges,
 	handle_device_intervals;
@@ -21,11 +20,14 @@ handler_fn handle_health_view;
 handler_fn handle_spans, handle_ops;
 /* span_views.c */
 handler_fn handle_span_view;
+/* requests.c */
 handler_fn handle_requests, handle_replay, handle_tools, handle_sessions;
 /* dynamo.c */
 handler_fn handle_recorded;
 /* workload.c */
 handler_fn handle_graph, handle_arrivals;
+/* captures.c */
+handler_fn handle_captures, handle_capture_summary;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

@@ -85,18 +85,26 @@ static void add_headers(struct request *rq, const struct ts_error *err, unsigned
 		answer_header(rq, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
-/* Two further members at the end of the document (http-api.md 2.10). */
-static void add_removal(struct request *rq, struct buf *document)
+/* Further members at the end of the document: of a removal (http-api.md 2.10), and the places that
+ * do not go together. */
+static void add_members(struct request *rq, const struct ts_error *err, struct buf *document)
 {
+	bool removal = ts_error_is(err, TS_E_RUN_REMOVED) && rq->removed_ms;
 	struct json_writer w;
 
-	if (document->failed || document->len == 0)
+	if ((!removal && !rq->places.p) || document->failed || document->len == 0)
 		return;
 	document->len--; /* the closing bracket */
 	jw_init(&w, document, JSON_NUMBERS_DEFAULT);
 	w.comma = true;
-	jw_kv_time(&w, "removed_at", rq->removed_ms);
-	jw_kv_text(&w, "why", rq->removed_why);
+	if (removal) {
+		jw_kv_time(&w, "removed_at", rq->removed_ms);
+		jw_kv_text(&w, "why", rq->removed_why);
+	}
+	if (rq->places.p) {
+		jw_key(&w, "places");
+		jw_raw(&w, rq->places);
+	}
 	jw_close_object(&w);
 }
 
@@ -118,8 +126,7 @@ void problem_answer(struct request *rq, const struct ts_error *err)
 	answer_reset(&rq->answer);
 	jw_init(&w, &rq->answer.body, JSON_NUMBERS_DEFAULT);
 	jw_problem(&w, err, instance, named_parameter(rq, err), log_id);
-	if (ts_error_is(err, TS_E_RUN_REMOVED) && rq->removed_ms)
-		add_removal(rq, &rq->answer.body);
+	add_members(rq, err, &rq->answer.body);
 	answer_json(rq, status);
 	rq->answer.content_type = "application/problem+json";
 	rq->answer.cache = CACHE_NEVER;

@@ -47,6 +47,7 @@ void request_unref(struct request *rq)
 		atomic_fetch_sub(&rq->http->streams, 1);
 	answer_reset(&rq->answer);
 	run_record_done(&rq->run);
+	capture_done(&rq->capture);
 	arena_done(&rq->arena);
 	free(rq->sent);
 	free(rq);
@@ -261,6 +262,7 @@ enum outcome request_run(struct request *rq)
 
 	answer_reset(&rq->answer);
 	rq->parameter = NULL;
+	rq->places = ts_str(NULL, 0);
 	outcome = rq->route->handler(rq, &err);
 	if (outcome == ANSWERED && rq->answer.body.failed) {
 		ts_error_nomem(&err);

@@ -8,6 +8,7 @@
 #include <microhttpd.h>
 
 #include "tracespool/buf.h"
+#include "tracespool/capture.h"
 #include "tracespool/error.h"
 #include "tracespool/store.h"
 #include "tracespool/writer.h"
@@ -81,8 +82,10 @@ struct request {
 	enum json_numbers numbers;
 	const char *parameter; /* the parameter that an error is about, or NULL */
 
-	struct run_record run; /* of a path below /runs/ */
-	int64_t removed_ms;    /* with run_removed: when and why; 0: not known */
+	struct run_record run;  /* of a path below /runs/; a capture as if it were one run */
+	struct capture capture; /* of a path below /captures/ */
+	struct ts_str places;   /* of the problem, JSON; or no value */
+	int64_t removed_ms;     /* with run_removed: when and why; 0: not known */
 	const char *removed_why;
 
 	bool on_worker;

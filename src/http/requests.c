@@ -1,4 +1,4 @@
-/* requests.c: GET /runs/<id>/requests, /runs/<id>/tools, /runs/<id>/sessions, /runs/<id>/replay
+/* requests.c: GET /runs/<id>/requests, .../tools, .../sessions, .../replay; also of captures
  */
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +6,18 @@
 #include "tracespool/replay.h"
 
 #include "handlers.h"
+#include "merged.h"
 #include "rows.h"
 #include "server.h"
 
 #define LIGHT_ROWS_MAX 20000 /* of a run; sorting or filtering more goes to a query worker */
 #define REPLAY_ROWS_A_STEP 64
 
-static int open_run(struct request *rq, struct db **ret, struct ts_error *err)
+/* rows_wanted: those of the replay, which a capture can lack though it has requests. */
+static int open_run(struct request *rq, bool rows_wanted, struct db **ret, struct ts_error *err)
 {
+	if (request_is_capture(rq))
+		return merged_open(rq, rows_wanted, ret, err);
 	return store_run_db(rq->http->store, rq->run.digest, rq->run.revision,
 			    request_deadline_ms(rq), ret, err);
 }
@@ -76,9 +80,10 @@ static enum outcome answer_rows(struct request *rq, const struct rows_shape *sha
 		return ANSWERED;
 	if (rq->form == FORM_NDJSON && request_take_place(rq, err) < 0)
 		return FAILED;
-	if (!rq->on_worker && is_heavy(&rows, row_total(&rq->run, shape->list)))
+	if (!rq->on_worker &&
+	    (request_is_capture(rq) || is_heavy(&rows, row_total(&rq->run, shape->list))))
 		return LATER;
-	if (open_run(rq, &db, err) < 0)
+	if (open_run(rq, false, &db, err) < 0)
 		return FAILED;
 	if (rq->form == FORM_NDJSON)
 		return rows_answer_lines(&rows, db, err) < 0 ? FAILED : ANSWERED;
@@ -250,7 +255,7 @@ static enum outcome stream_replay(struct request *rq, const struct replay_option
 	rs->rq = rq;
 	rs->lines = rq->form == FORM_NDJSON;
 	buf_init(&rs->row, SIZE_MAX);
-	if (open_run(rq, &rs->db, err) < 0 ||
+	if (open_run(rq, options->want != REPLAY_AS_STANDARD, &rs->db, err) < 0 ||
 	    replay_open_as(rs->db, options, &rs->replay, err) < 0) {
 		close_replay(&rs->source);
 		return FAILED;

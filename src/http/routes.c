@@ -1,5 +1,7 @@
 /* routes.c: the table of routes
  */
+#include "tracespool/capture.h"
+
 #include "handlers.h"
 
 static const char *const summary_params[] = {"top", NULL};
@@ -43,6 +45,10 @@ const struct route http_routes[] = {
 	{"/runs/{id}/sessions", handle_sessions, ALL_FORMS, NULL, &list_sessions},
 	{"/runs/{id}/dag", handle_graph, FORM_JSON, graph_params, NULL},
 	{"/runs/{id}/arrivals", handle_arrivals, FORM_JSON, arrival_params, NULL},
+	{"/captures", handle_captures, ALL_FORMS, NULL, &list_captures},
+	{"/captures/{name}/summary", handle_capture_summary, FORM_JSON, summary_params, NULL},
+	{"/captures/{name}/requests", handle_requests, ALL_FORMS, request_params, &list_requests},
+	{"/captures/{name}/replay", handle_replay, FORM_JSON | FORM_NDJSON, replay_params, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "handlers.h"
+#include "merged.h"
 #include "rows.h"
 #include "server.h"
 #include "summary_top.h"
@@ -53,6 +54,8 @@ int request_find_run(struct request *rq, int kind, struct ts_error *err)
 	struct db *db CLEAN(db_releasep) = NULL;
 	int found;
 
+	if (request_is_capture(rq))
+		return request_find_capture(rq, err);
 	run_record_done(&rq->run);
 	memset(&rq->run, 0, sizeof(rq->run));
 	if (request_catalog(rq, &db, err) < 0)

@@ -1,5 +1,6 @@
 /* server.c: starts one libmicrohttpd daemon a listening socket; limits; the stop with a deadline
  */
+#include "merged.h"
 #include "server.h"
 
 #include <errno.h>
@@ -89,7 +90,8 @@ static int init_locks(struct http *h, struct ts_error *err)
 
 static int start_all(struct http *h, struct ts_error *err)
 {
-	if (listen_open(h, err) < 0 || queries_start(h, err) < 0 || waits_start(h, err) < 0)
+	if (merged_start(h, err) < 0 || listen_open(h, err) < 0 || queries_start(h, err) < 0 ||
+	    waits_start(h, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < h->listener_count; i++) {
 		if (start_daemon(h, &h->listeners[i], err) < 0)
@@ -169,6 +171,7 @@ void http_stop(struct http *h, int64_t deadline_ms)
 		if (h->listeners[i].daemon)
 			MHD_stop_daemon(h->listeners[i].daemon);
 	listen_close(h);
+	merged_stop(h);
 	pthread_cond_destroy(&h->waits.changed);
 	pthread_mutex_destroy(&h->waits.lock);
 	pthread_cond_destroy(&h->queries.work);

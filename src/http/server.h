@@ -64,6 +64,7 @@ struct http {
 	atomic_uint log_lines, log_left_out;
 
 	struct query_pool queries;
+	struct merged_cache *merged;
 	struct wait_list waits;
 };
 

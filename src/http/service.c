@@ -51,12 +51,12 @@ enum outcome handle_healthz(struct request *rq, struct ts_error *err)
 enum outcome handle_version(struct request *rq, struct ts_error *err)
 {
 	static const char *const answers[] = {
-		"tracespool/index/1",     "tracespool/ingest/1",      "tracespool/op-group-list/1",
-		"tracespool/op-list/1",   "tracespool/problem/1",     "tracespool/receipt-list/1",
-		"tracespool/receipt/1",   "tracespool/replay/1",      "tracespool/request-list/1",
-		"tracespool/run-list/1",  "tracespool/run-summary/1", "tracespool/run/1",
-		"tracespool/span-list/1", "tracespool/tool-list/1",   "tracespool/version/1",
-		"tracespool/view/1",
+		"tracespool/capture-list/1",  "tracespool/index/1",     "tracespool/ingest/1",
+		"tracespool/op-group-list/1", "tracespool/op-list/1",   "tracespool/problem/1",
+		"tracespool/receipt-list/1",  "tracespool/receipt/1",   "tracespool/replay/1",
+		"tracespool/request-list/1",  "tracespool/run-list/1",  "tracespool/run-summary/1",
+		"tracespool/run/1",           "tracespool/span-list/1", "tracespool/tool-list/1",
+		"tracespool/version/1",       "tracespool/view/1",
 	};
 	static const char *const traces[] = {
 		"candle-graph/trace/9",

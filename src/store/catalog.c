@@ -172,8 +172,8 @@ static int insert_members(struct db *db, const char *statement, uint64_t run_no,
 	return 0;
 }
 
-static int insert_run(struct store *st, const struct run_record *run, struct change *c,
-		      struct ts_error *err)
+static int insert_run_row(struct store *st, const struct run_record *run, struct change *c,
+			  uint64_t *ret_no, struct ts_error *err)
 {
 	struct query *q;
 	uint64_t bytes = run_file_bytes(st, run->digest, run->revision), no;
@@ -198,9 +198,48 @@ static int insert_run(struct store *st, const struct run_record *run, struct cha
 		return -1;
 	c->bytes_added = bytes;
 	c->ingested_ms = run->ingested_ms;
+	*ret_no = no;
 	if (insert_members(st->writer, "run_tag_insert", no, run->tags, err) < 0)
 		return -1;
 	return insert_members(st->writer, "run_model_insert", no, run->models, err);
+}
+
+/* A segment with the name of its recording, which only this transaction knows, in place of its
+ * prefix. A summary that has to change is kept plain only. */
+static int insert_segment(struct store *st, const struct run_record *run, struct change *c,
+			  struct ts_error *err)
+{
+	struct segment_place place = {.name = BUF_INIT};
+	struct buf summary = BUF_INIT;
+	struct run_record named = *run;
+	uint64_t no;
+	int result = capture_assign(st->writer, run, &place, err);
+
+	if (result == 0)
+		named.capture = ts_str(place.name.data, place.name.len);
+	if (result == 0 && !ts_str_eq(named.capture, run->capture)) {
+		result = capture_rename_summary(run->summary, run->capture, named.capture, &summary,
+						err);
+		named.summary = ts_str(summary.data, summary.len);
+		named.summary_gzip = ts_str(NULL, 0);
+	}
+	if (result == 0)
+		result = insert_run_row(st, &named, c, &no, err);
+	if (result == 0)
+		result = capture_insert(st->writer, run, &place, no, err);
+	buf_done(&place.name);
+	buf_done(&summary);
+	return result;
+}
+
+static int insert_run(struct store *st, const struct run_record *run, struct change *c,
+		      struct ts_error *err)
+{
+	uint64_t no;
+
+	if (run->capture.p && run->segment.has)
+		return insert_segment(st, run, c, err);
+	return insert_run_row(st, run, c, &no, err);
 }
 
 static int remove_run(struct store *st, const struct run_record *old, const char *why,

@@ -10,6 +10,7 @@ struct db {
 	sqlite3 *h;
 	struct store *st; /* whose pool it goes back to; NULL: of no pool */
 	bool of_run;
+	bool alone; /* closed when it is released */
 	char key[DIGEST_HEX + 16]; /* of a run's file: "HEX-REV" */
 	int64_t deadline_ms;
 	struct db *next;        /* in the pool */

@@ -54,6 +54,12 @@ int store_migrate_to(struct db *db, const struct sql_text *steps, void (*still_s
 
 /* The path of a run's file below runs/. False: not a digest. digest with or without "sha256:". */
 bool store_run_path(const char *digest, unsigned revision, char out[static RUN_PATH_MAX]);
+/* file: URI of a file in a folder of the store, one that never changes; malloc'd, NULL without
+ * memory. */
+char *store_file_uri(const struct store *st, const char *folder, const char *path);
+/* A new connection on it, for reading only, of no pool. */
+int store_open_file(struct store *st, const char *folder, const char *path, struct db **ret,
+		    struct ts_error *err);
 /* Closes idle connections on a run's file that goes away. */
 void store_forget_run(struct store *st, const char *digest, unsigned revision);
 void pool_drain(struct pool *pool);

@@ -103,8 +103,8 @@ bool store_run_path(const char *digest, unsigned revision, char out[static RUN_P
 	return n > 0 && n < RUN_PATH_MAX;
 }
 
-/* file: URI of a path, with what a URI cannot hold percent-encoded. */
-static char *run_uri(const struct store *st, const char *run_path)
+/* What a URI cannot hold is percent-encoded. */
+char *store_file_uri(const struct store *st, const char *folder, const char *path)
 {
 	struct buf b CLEAN(buf_done) = BUF_INIT;
 
@@ -115,8 +115,29 @@ static char *run_uri(const struct store *st, const char *run_path)
 		else
 			buf_putc(&b, *p);
 	}
-	buf_printf(&b, "/runs/%s?immutable=1", run_path);
+	buf_printf(&b, "/%s/%s?immutable=1", folder, path);
 	return b.failed ? NULL : buf_take(&b);
+}
+
+int store_open_file(struct store *st, const char *folder, const char *path, struct db **ret,
+		    struct ts_error *err)
+{
+	char *uri CLEAN(free_ptr) = store_file_uri(st, folder, path);
+	struct db *db;
+
+	if (!uri)
+		return ts_error_nomem(err);
+	if (db_open(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &db, err) < 0)
+		return -1;
+	if (db_exec(db,
+		    "pragma query_only = on; pragma mmap_size = 33554432; "
+		    "pragma cache_size = -1024; pragma temp_store = file",
+		    err) < 0) {
+		db_close(db, err);
+		return -1;
+	}
+	*ret = db;
+	return 0;
 }
 
 int store_run_db(struct store *st, const char *digest, unsigned revision, int64_t deadline_ms,
@@ -134,21 +155,10 @@ int store_run_db(struct store *st, const char *digest, unsigned revision, int64_
 		return lend(st, db, deadline_ms, ret);
 	if (fstatat(st->runs_fd, path, &s, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return ts_error_set(err, TS_E_UNKNOWN_RUN, "the rows of the run are gone");
-	char *uri CLEAN(free_ptr) = run_uri(st, path);
-
-	if (!uri)
-		return ts_error_nomem(err);
-	if (db_open(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &db, err) < 0)
+	if (store_open_file(st, "runs", path, &db, err) < 0)
 		return -1;
 	db->of_run = true;
 	snprintf(db->key, sizeof(db->key), "%s", key);
-	if (db_exec(db,
-		    "pragma query_only = on; pragma mmap_size = 33554432; "
-		    "pragma cache_size = -1024; pragma temp_store = file",
-		    err) < 0) {
-		db_close(db, err);
-		return -1;
-	}
 	return lend(st, db, deadline_ms, ret);
 }
 
@@ -158,6 +168,10 @@ void db_release(struct db *db)
 		return;
 	struct ts_error ignored = TS_ERROR_INIT;
 
+	if (db->alone) {
+		db_close(db, &ignored);
+		return;
+	}
 	db_set_deadline(db, 0);
 	db_close(pool_put(db->st, db->of_run ? &db->st->run_pool : &db->st->catalog_pool, db),
 		 &ignored);

@@ -9,7 +9,7 @@ function room_of(header) { return header in room ? room[header] : "" }
 BEGIN {
   n = split("util error codes buf text map log digest sd", h); for (i = 1; i <= n; i++) room[h[i]] = "base"
   n = split("json fields writer", h); for (i = 1; i <= n; i++) room[h[i]] = "json"
-  n = split("store list", h); for (i = 1; i <= n; i++) room[h[i]] = "store"
+  n = split("store list capture", h); for (i = 1; i <= n; i++) room[h[i]] = "store"
   n = split("conf input spool format rows analyze replay ingest http", h)
   for (i = 1; i <= n; i++) room[h[i]] = h[i]
 

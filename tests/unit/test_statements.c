@@ -91,6 +91,18 @@ START_TEST(statements_on_the_catalog_go_along_its_indexes)
 		{"receipt_supersede",
 		 "SEARCH r USING COVERING INDEX receipts_name (name=? AND rowid<?)"},
 		{"receipt_kept", "SEARCH receipts USING INDEX receipts_name (name=?"},
+		{"segment_again",
+		 "SEARCH segments USING INDEX sqlite_autoindex_segments_2 (prefix=? AND number=?)"},
+		{"segment_generations",
+		 "SEARCH segments USING COVERING INDEX sqlite_autoindex_segments_2 (prefix=? AND "
+		 "number=?)"},
+		{"segment_last_generation",
+		 "SEARCH segments USING COVERING INDEX segments_generation (prefix=?)"},
+		{"segment_generation_name",
+		 "SEARCH segments USING INDEX segments_generation (prefix=? AND generation=?)"},
+		{"segment_name_taken",
+		 "SEARCH segments USING COVERING INDEX segments_capture (capture=?)"},
+		{"capture_segments", "SEARCH s USING INDEX segments_capture (capture=?)"},
 		{"receipt_update", "SEARCH receipts USING INTEGER PRIMARY KEY (rowid=?)"},
 	};
 	struct places p;
