@@ -160,6 +160,9 @@ TS_CODE(TS_E_BAD_ENCODING, "bad_encoding", "Path or query is badly encoded", 400
 TS_CODE(TS_E_UNKNOWN_RUN, "unknown_run", "No such run", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_RECEIPT, "unknown_receipt", "No such receipt", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_PATH, "unknown_path", "No such path", 404, 6, TS_FATE_NONE, NULL)
+TS_CODE(TS_E_SOURCE_NOT_KEPT, "source_not_kept", "Source of the run was not kept", 404, 6,
+	TS_FATE_NONE, "spool.after = archive or keep leaves sources there")
+TS_CODE(TS_E_SCOPE_MISSING, "scope_missing", "More rights are needed", 403, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_WRONG_KIND, "wrong_kind", "Run is of another kind", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_METHOD_NOT_ALLOWED, "method_not_allowed", "Method is not allowed here", 405, 6,
 	TS_FATE_NONE, NULL)
@@ -168,6 +171,8 @@ TS_CODE(TS_E_NOT_ACCEPTABLE, "not_acceptable", "No form of the answer fits Accep
 TS_CODE(TS_E_AMBIGUOUS_ID, "ambiguous_id", "Digest prefix fits several runs", 409, 6, TS_FATE_NONE,
 	"give more digits")
 TS_CODE(TS_E_RUN_REMOVED, "run_removed", "Run was removed", 410, 6, TS_FATE_NONE, NULL)
+TS_CODE(TS_E_BAD_RANGE, "bad_range", "Range lies behind the end", 416, 6, TS_FATE_NONE,
+	"Content-Range tells the size")
 TS_CODE(TS_E_URI_TOO_LONG, "uri_too_long", "Query is longer than 8 KiB", 414, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_HEAD_TOO_LARGE, "head_too_large", "Request head is larger than 16 KiB", 431, 6,
 	TS_FATE_NONE, NULL)

@@ -13,6 +13,10 @@ handler_fn handle_problem;
 handler_fn handle_runs, handle_run, handle_summary;
 /* requests.c */
 handler_fn handle_requests, handle_replay, handle_tools;
+/* export.c */
+handler_fn handle_export, handle_trace;
+/* source.c */
+handler_fn handle_source;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

@@ -136,6 +136,10 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 		join(rq, &rq->accept_encoding, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_IF_NONE_MATCH) == 0)
 		join(rq, &rq->if_none_match, text);
+	else if (strcasecmp(key, MHD_HTTP_HEADER_RANGE) == 0)
+		join(rq, &rq->range, text);
+	else if (strcasecmp(key, MHD_HTTP_HEADER_IF_RANGE) == 0)
+		join(rq, &rq->if_range, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_EXPECT) == 0)
 		rq->expects = true;
 	else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)

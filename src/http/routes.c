@@ -4,6 +4,9 @@
 
 static const char *const summary_params[] = {"top", NULL};
 static const char *const request_params[] = {"include", NULL};
+static const char *const source_params[] = {"decode", "shard", NULL};
+static const char *const trace_params[] = {"from_ns", "to_ns",    "min_duration_ns",
+					   "include", "download", NULL};
 static const char *const receipt_params[] = {"wait", "after", NULL};
 
 #define ALL_FORMS (FORM_JSON | FORM_ARRAY | FORM_NDJSON)
@@ -20,6 +23,9 @@ const struct route http_routes[] = {
 	{"/runs/{id}/requests", handle_requests, ALL_FORMS, request_params, &list_requests},
 	{"/runs/{id}/replay", handle_replay, FORM_JSON | FORM_NDJSON, NULL, NULL},
 	{"/runs/{id}/tools", handle_tools, ALL_FORMS, NULL, &list_tools},
+	{"/runs/{id}/export", handle_export, FORM_NDJSON, NULL, NULL},
+	{"/runs/{id}/trace.json", handle_trace, FORM_JSON, trace_params, NULL},
+	{"/runs/{id}/source", handle_source, FORM_BYTES, source_params, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

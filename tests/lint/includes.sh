@@ -25,7 +25,7 @@ BEGIN {
   may["replay"] = "replay store rows json base"
   may["export"] = "export store rows json base"
   may["ingest"] = "ingest spool input format analyze store rows json conf base"
-  may["http"] = "http ingest replay export analyze spool store rows json conf base"
+  may["http"] = "http ingest replay export input analyze spool store rows json conf base"
 
   library["sqlite3.h"] = "^src/store/"
   library["microhttpd.h"] = "^src/http/"
