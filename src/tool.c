@@ -27,12 +27,15 @@ enum {
 	OPT_WAIT,
 	OPT_TIMEOUT,
 	OPT_AFTER,
+	OPT_OPTION,
+	OPT_OUTPUT,
 	OPT_VERSION
 };
 
 static const struct option long_options[] = {
 	{"config", required_argument, NULL, 'c'},
-	{"option", required_argument, NULL, 'o'},
+	{"option", required_argument, NULL, OPT_OPTION},
+	{"output", required_argument, NULL, OPT_OUTPUT},
 	{"help", no_argument, NULL, 'h'},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"url", required_argument, NULL, OPT_URL},
@@ -46,7 +49,7 @@ static const struct option long_options[] = {
 };
 
 /* Options that not every command takes. */
-enum { TAKES_HTTP = 1, TAKES_SPOOL = 2, TAKES_WAIT = 4, TAKES_TIMEOUT = 8 };
+enum { TAKES_HTTP = 1, TAKES_SPOOL = 2, TAKES_WAIT = 4, TAKES_TIMEOUT = 8, TAKES_OUTPUT = 16 };
 
 static const struct command {
 	const char *name;
@@ -68,6 +71,8 @@ static const struct command {
 	{"runs", tool_runs, TAKES_HTTP, 0, INT32_MAX, "runs [NAME=VALUE]...",
 	 "list runs; filters, sort and limit as in GET /runs"},
 	{"summary", tool_summary, TAKES_HTTP, 1, 1, "summary ID", "the figures of one run"},
+	{"export", tool_export, TAKES_HTTP | TAKES_OUTPUT, 1, 1, "export ID [-o FILE]",
+	 "an execution run as a trace file again"},
 };
 
 static void print_help(void)
@@ -79,6 +84,7 @@ static void print_help(void)
 	       "Options:\n"
 	       "  -c, --config FILE       settings, instead of %s\n"
 	       "  -o, --option KEY=VALUE  one setting; can be repeated\n"
+	       "  -o, --output FILE       export: write there, not to standard output\n"
 	       "      --json              print JSON as the daemon gives it\n"
 	       "      --url URL           the daemon's address, http://127.0.0.1:7117\n"
 	       "      --socket PATH       the daemon's Unix socket\n"
@@ -108,8 +114,9 @@ PRINTF_LIKE(1, 2) static int usage(const char *fmt, ...)
 
 struct command_line {
 	const char *config_file;
-	const char **options;
-	unsigned option_count;
+	const char **options; /* --option */
+	const char **shorts;  /* -o: a setting or an output, as the command has it */
+	unsigned option_count, short_count;
 	unsigned needs; /* TAKES_ of the options that were given */
 };
 
@@ -135,7 +142,14 @@ static int read_options(struct tool *t, struct command_line *line, int argc, cha
 			line->config_file = optarg;
 			break;
 		case 'o':
+			line->shorts[line->short_count++] = optarg;
+			break;
+		case OPT_OPTION:
 			line->options[line->option_count++] = optarg;
+			break;
+		case OPT_OUTPUT:
+			line->needs |= TAKES_OUTPUT;
+			t->output = optarg;
 			break;
 		case 'h':
 			print_help();
@@ -217,6 +231,12 @@ static int run(struct tool *t, struct command_line *line, int argc, char **argv)
 		return usage("'%s' does not take one of these options", command->name);
 	if (argc - optind < command->min_args || argc - optind > command->max_args)
 		return usage("usage: tracespool %s", command->usage);
+	for (unsigned i = 0; i < line->short_count; i++) {
+		if (command->takes & TAKES_OUTPUT)
+			t->output = line->shorts[i];
+		else
+			line->options[line->option_count++] = line->shorts[i];
+	}
 	if (conf_load(&t->conf, line->config_file, line->options, line->option_count, &err) < 0) {
 		tool_error(&err);
 		return TOOL_USAGE;
@@ -243,13 +263,15 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	look_at_terminal(&t);
 	line.options = calloc((size_t)argc + 1, sizeof(*line.options));
-	if (!line.options) {
+	line.shorts = calloc((size_t)argc + 1, sizeof(*line.shorts));
+	if (!line.options || !line.shorts) {
 		tool_complain("no memory");
 		return TOOL_REFUSED;
 	}
 	code = run(&t, &line, argc, argv);
 	conf_done(&t.conf);
 	free(line.options);
+	free(line.shorts);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		tool_complain("cannot write to standard output");
 		return code == TOOL_OK ? TOOL_REFUSED : code;

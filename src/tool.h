@@ -32,7 +32,7 @@ struct tool_address {
 struct tool {
 	struct conf conf;
 	/* Options of the command line. */
-	const char *url, *socket, *spool, *after;
+	const char *url, *socket, *spool, *after, *output;
 	bool json, wait;
 	uint64_t wait_s;
 	/* Where it prints. */
@@ -48,6 +48,7 @@ int tool_wait(struct tool *t, char **args);
 int tool_status(struct tool *t, char **args);
 int tool_runs(struct tool *t, char **args);
 int tool_summary(struct tool *t, char **args);
+int tool_export(struct tool *t, char **args);
 
 /* ---- tool_progress.c ---- "name: 40% (4.0 of 10.0 MiB)" on a terminal's standard error */
 struct tool_progress {
@@ -75,6 +76,12 @@ struct tool_reply {
 int tool_get(const struct tool_address *at, const char *target, int64_t timeout_ms,
 	     struct tool_reply *ret, struct ts_error *err);
 void tool_reply_done(struct tool_reply *r);
+/* The same for an answer of any size: with a status of 200 the body goes to out as it comes, and
+ * timeout_ms is the time without a byte. */
+int tool_fetch(const struct tool_address *at, const char *target, int64_t timeout_ms, FILE *out,
+	       struct tool_reply *ret, struct ts_error *err);
+/* The problem of an answer of 400 and above, as tool_ask prints it. */
+void tool_put_problem(const struct tool *t, const struct tool_reply *r);
 
 /* tool_get and, with a status of 400 and above, the problem on standard error (and as it came on
  * standard output with --json). Gives an exit code; the reply is the caller's if that is TOOL_OK.

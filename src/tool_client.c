@@ -18,7 +18,9 @@
 struct conn {
 	int fd;
 	int64_t deadline_ms;
+	int64_t timeout_ms; /* without a byte, with out */
 	const char *named;
+	FILE *out; /* where the body goes instead of the buffer, or NULL */
 	size_t at, len;
 	char bytes[16384];
 	char line[LINE_LENGTH_MAX + 1];
@@ -117,6 +119,8 @@ static int fill(struct conn *c, struct ts_error *err)
 		ssize_t n = recv(c->fd, c->bytes, sizeof(c->bytes), 0);
 
 		if (n > 0) {
+			if (c->out)
+				c->deadline_ms = time_mono_ms() + c->timeout_ms;
 			c->at = 0;
 			c->len = (size_t)n;
 			return 0;
@@ -163,7 +167,12 @@ static int read_bytes(struct conn *c, uint64_t n, struct buf *out, struct ts_err
 		part = c->len - c->at;
 		if (part > n)
 			part = (size_t)n;
-		buf_add(out, c->bytes + c->at, part);
+		if (c->out) {
+			if (fwrite(c->bytes + c->at, 1, part, c->out) != part)
+				return ts_error_sys(err, TS_E_IO, errno, "cannot write");
+		} else {
+			buf_add(out, c->bytes + c->at, part);
+		}
 		if (out->failed)
 			return ts_error_set(err, TS_E_IO, "%s: the answer is too large", c->named);
 		c->at += part;
@@ -259,6 +268,8 @@ static int get(const struct tool_address *at, const char *target, struct conn *c
 			return -1;
 	} while (head.status < 200);
 	r->status = head.status;
+	if (head.status != 200)
+		c->out = NULL;
 	if (head.chunked)
 		return read_chunks(c, &r->body, err);
 	if (!head.has_length) /* an end of the connection could not be told from a cut */
@@ -274,6 +285,12 @@ void tool_reply_done(struct tool_reply *r)
 int tool_get(const struct tool_address *at, const char *target, int64_t timeout_ms,
 	     struct tool_reply *ret, struct ts_error *err)
 {
+	return tool_fetch(at, target, timeout_ms, NULL, ret, err);
+}
+
+int tool_fetch(const struct tool_address *at, const char *target, int64_t timeout_ms, FILE *out,
+	       struct tool_reply *ret, struct ts_error *err)
+{
 	CLEAN(tool_reply_done) struct tool_reply r = {0};
 	CLEAN(free_ptr) struct conn *c = calloc(1, sizeof(*c));
 	int rc;
@@ -282,7 +299,9 @@ int tool_get(const struct tool_address *at, const char *target, int64_t timeout_
 	if (!c)
 		return ts_error_nomem(err);
 	c->fd = -1;
+	c->timeout_ms = timeout_ms;
 	c->deadline_ms = time_mono_ms() + timeout_ms;
+	c->out = out;
 	c->named = at->named;
 	rc = get(at, target, c, &r, err);
 	close_fd(&c->fd);

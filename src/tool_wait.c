@@ -158,7 +158,7 @@ static int ask_once(const struct tool_address *at, const char *name, int64_t aft
 	return tool_get(at, target.data, (wait_s + 30) * 1000, ret, err);
 }
 
-static int put_problem(const struct tool *t, const struct tool_reply *r)
+void tool_put_problem(const struct tool *t, const struct tool_reply *r)
 {
 	CLEAN(tool_json_free) json_t *problem = NULL;
 
@@ -172,7 +172,6 @@ static int put_problem(const struct tool *t, const struct tool_reply *r)
 		tool_put_json(stderr, json_object_get(problem, "code"));
 		fputs(")\n", stderr);
 	}
-	return TOOL_REFUSED;
 }
 
 int tool_ask(const struct tool *t, const struct tool_address *at, const char *target,
@@ -185,8 +184,10 @@ int tool_ask(const struct tool *t, const struct tool_address *at, const char *ta
 		tool_error(&err);
 		return TOOL_UNREACHABLE;
 	}
-	if (r.status >= 300)
-		return put_problem(t, &r);
+	if (r.status >= 300) {
+		tool_put_problem(t, &r);
+		return TOOL_REFUSED;
+	}
 	*ret = r;
 	buf_init(&r.body, 0);
 	return TOOL_OK;
@@ -215,12 +216,13 @@ int tool_await(struct tool *t, const char *name, int64_t after_ms, int64_t deadl
 			if (last || json_is_true(json_object_get(receipt, "final")))
 				return put_receipt(t, name, &r.body, receipt);
 		} else if (r.status != 404 && r.status != 429 && r.status != 503) {
-			return put_problem(t, &r);
+			tool_put_problem(t, &r);
+			return TOOL_REFUSED;
 		} else if (last) {
 			if (r.status == 404)
 				tool_complain("nothing of the name %s was seen", name);
 			else
-				put_problem(t, &r);
+				tool_put_problem(t, &r);
 			return TOOL_TIMEOUT;
 		}
 		/* The answer came early: not yet known, or no place to wait. */

@@ -162,9 +162,10 @@ TS_CODE(TS_E_UNKNOWN_RECEIPT, "unknown_receipt", "No such receipt", 404, 6, TS_F
 TS_CODE(TS_E_UNKNOWN_CAPTURE, "unknown_capture", "No such recording", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_PATH, "unknown_path", "No such path", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_UNKNOWN_SPAN, "unknown_span", "Run has no such span", 404, 6, TS_FATE_NONE, NULL)
-TS_CODE(TS_E_WRONG_KIND, "wrong_kind", "Run is of another kind", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_SOURCE_NOT_KEPT, "source_not_kept", "Source of the run was not kept", 404, 6,
-	TS_FATE_NONE, "spool.after = archive keeps the sources of runs")
+	TS_FATE_NONE, "spool.after = archive or keep leaves sources there")
+TS_CODE(TS_E_SCOPE_MISSING, "scope_missing", "More rights are needed", 403, 6, TS_FATE_NONE, NULL)
+TS_CODE(TS_E_WRONG_KIND, "wrong_kind", "Run is of another kind", 404, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_METHOD_NOT_ALLOWED, "method_not_allowed", "Method is not allowed here", 405, 6,
 	TS_FATE_NONE, NULL)
 TS_CODE(TS_E_NOT_ACCEPTABLE, "not_acceptable", "No form of the answer fits Accept", 406, 6,
@@ -175,6 +176,8 @@ TS_CODE(TS_E_NOT_AGENTIC, "not_agentic", "Run has no sessions", 409, 6, TS_FATE_
 TS_CODE(TS_E_AMBIGUOUS_ID, "ambiguous_id", "Digest prefix fits several runs", 409, 6, TS_FATE_NONE,
 	"give more digits")
 TS_CODE(TS_E_RUN_REMOVED, "run_removed", "Run was removed", 410, 6, TS_FATE_NONE, NULL)
+TS_CODE(TS_E_BAD_RANGE, "bad_range", "Range lies behind the end", 416, 6, TS_FATE_NONE,
+	"Content-Range tells the size")
 TS_CODE(TS_E_URI_TOO_LONG, "uri_too_long", "Query is longer than 8 KiB", 414, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_HEAD_TOO_LARGE, "head_too_large", "Request head is larger than 16 KiB", 431, 6,
 	TS_FATE_NONE, NULL)

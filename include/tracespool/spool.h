@@ -145,6 +145,20 @@ void claim_done(struct claim *c);
 int spool_open_shard(const struct claim *c, size_t n, int *ret_fd, struct ts_error *err);
 /* Size, time and entries are those of the claim: nothing was written meanwhile. */
 bool spool_unchanged(const struct claim *c);
+/* Where the source of a run was put, and what it was: one file, or shard `shard` of a folder. */
+struct spool_kept {
+	struct ts_str path; /* from the spool folder, or absolute */
+	bool folder;
+	uint64_t shard, shard_count; /* 0 and 1 of a file */
+	uint64_t size;
+	int64_t mtime_ms;
+};
+/* Opens it for reading if it is still there and the same: a regular file with one link, of that
+ * size and time. Error: source_not_kept. */
+int spool_open_kept(struct spool *sp, const struct spool_kept *kept, int *ret_fd,
+		    struct ts_error *err);
+/* Is the open file still so? */
+bool spool_kept_same(int fd, const struct spool_kept *kept);
 /* Names in .active/, malloc'd, NULL-ended. */
 int spool_list_active(struct spool *sp, char ***ret, struct ts_error *err);
 

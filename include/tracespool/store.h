@@ -206,6 +206,9 @@ int catalog_receipt_by_name(struct db *db, struct ts_str name, int64_t after_ms,
 			    struct receipt_record *ret, struct ts_error *err);
 int catalog_receipt_by_digest(struct db *db, const char *digest, int64_t after_ms,
 			      struct receipt_record *ret, struct ts_error *err);
+/* The newest receipt in state ingested of a digest: it tells where the source of the run is. */
+int catalog_receipt_of_run(struct db *db, const char *digest, struct receipt_record *ret,
+			   struct ts_error *err);
 int catalog_receipt_by_no(struct db *db, uint64_t no, struct receipt_record *ret,
 			  struct ts_error *err);
 

@@ -103,6 +103,11 @@ select no, name, digest, owner, state, code, seen_ms, final_ms, run_id, source_p
 	mtime_ns, kept, json
 from receipts where digest = ?1 and seen_ms >= ?2 order by no desc limit 1;
 
+-- name: receipt_of_run
+select no, name, digest, owner, state, code, seen_ms, final_ms, run_id, source_path, dev, ino, size,
+	mtime_ns, kept, json
+from receipts where digest = ?1 and +state = 'ingested' order by no desc limit 1;
+
 -- name: receipt_kept
 select 1 from receipts where name = ?1 and ino = ?2 and size = ?3 and mtime_ns = ?4 and kept = 1
 limit 1;

@@ -1,3 +1,8 @@
+-- Spans by id: the export, references by id, call edges. Starts: the order of trace events.
+create index span_id on span_rows(id);
+create index span_start on span_rows(start_ns);
+create index op_time on op_rows(timestamp_ns);
+
 create view meta as select
 	-- What the producer says of the run: one row.
 	schema, run_id, correlation_id, entrypoint, phase, timestamp,

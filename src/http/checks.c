@@ -142,7 +142,12 @@ static int check_form(struct request *rq, struct ts_error *err)
 {
 	static const char *const json_only[] = {json_type, NULL};
 	static const char *const with_lines[] = {json_type, ndjson_type, "application/jsonl", NULL};
-	const char *const *types = rq->route->forms & FORM_NDJSON ? with_lines : json_only;
+	static const char *const bytes[] = {"application/octet-stream", ndjson_type,
+					    "application/jsonl", "application/gzip", NULL};
+	const char *const *types = rq->route->forms & FORM_BYTES     ? bytes
+				   : !(rq->route->forms & FORM_JSON) ? with_lines + 1
+				   : rq->route->forms & FORM_NDJSON  ? with_lines
+								     : json_only;
 	struct ts_str text;
 	int chosen;
 
@@ -154,7 +159,10 @@ static int check_form(struct request *rq, struct ts_error *err)
 	if (chosen < 0)
 		return ts_error_set(err, TS_E_NOT_ACCEPTABLE, "this path answers as %s%s", types[0],
 				    types[1] ? " or application/x-ndjson" : "");
-	rq->form = chosen == 0 ? FORM_JSON : FORM_NDJSON;
+	if (rq->route->forms & FORM_BYTES)
+		rq->form = FORM_BYTES;
+	else
+		rq->form = types[chosen] == json_type ? FORM_JSON : FORM_NDJSON;
 	rq->content_type = types[chosen];
 	return 0;
 }

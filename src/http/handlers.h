@@ -28,6 +28,10 @@ handler_fn handle_recorded;
 handler_fn handle_graph, handle_arrivals;
 /* captures.c */
 handler_fn handle_captures, handle_capture_summary;
+/* export.c */
+handler_fn handle_export, handle_trace;
+/* source.c */
+handler_fn handle_source;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
 

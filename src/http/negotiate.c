@@ -184,6 +184,39 @@ bool negotiate_unchanged(struct ts_str if_none_match, struct ts_str base, bool g
 	return false;
 }
 
+enum range negotiate_range(struct ts_str range, uint64_t size, uint64_t *ret_from,
+			   uint64_t *ret_length)
+{
+	struct ts_str rest = range, unit, first;
+	uint64_t from, to;
+
+	if (!cut(&rest, '=', &unit) || !same_word(unit, "bytes") || !rest.p ||
+	    memchr(rest.p, ',', rest.n) || !cut(&rest, '-', &first) || !rest.p)
+		return RANGE_ALL;
+	rest = strip(rest);
+	if (first.n == 0) { /* the last so many */
+		if (!text_parse_u64(rest, &to))
+			return RANGE_ALL;
+		if (to == 0 || size == 0)
+			return RANGE_OUTSIDE;
+		from = to < size ? size - to : 0;
+		to = size - 1;
+	} else {
+		if (!text_parse_u64(first, &from))
+			return RANGE_ALL;
+		to = UINT64_MAX;
+		if (rest.n && (!text_parse_u64(rest, &to) || to < from))
+			return RANGE_ALL;
+		if (from >= size)
+			return RANGE_OUTSIDE;
+		if (to >= size)
+			to = size - 1;
+	}
+	*ret_from = from;
+	*ret_length = to - from + 1;
+	return RANGE_PART;
+}
+
 /* Without port and brackets, and the dot of a fully qualified name. False: not a host. */
 static bool host_name(struct ts_str host, struct ts_str *ret)
 {

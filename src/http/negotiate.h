@@ -20,6 +20,12 @@ bool negotiate_gzip(struct ts_str accept_encoding);
 bool negotiate_unchanged(struct ts_str if_none_match, struct ts_str base, bool gzip,
 			 bool *ret_gzip);
 
+/* What a Range header asks of `size` bytes. RANGE_ALL: no header, another unit, several ranges, or
+ * bad syntax, all of which are answered by the whole. */
+enum range { RANGE_ALL, RANGE_PART, RANGE_OUTSIDE };
+enum range negotiate_range(struct ts_str range, uint64_t size, uint64_t *ret_from,
+			   uint64_t *ret_length);
+
 /* Is this Host value (with or without port) one that is served over TCP: localhost, a loopback
  * address, `address` ("127.0.0.1:7117"), or one of hosts (NULL-ended, may be NULL)? */
 bool negotiate_host(struct ts_str host, const char *address, char *const *hosts);

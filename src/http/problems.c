@@ -81,6 +81,9 @@ static void add_headers(struct request *rq, const struct ts_error *err, unsigned
 		answer_header(rq, MHD_HTTP_HEADER_RETRY_AFTER, "%d", RETRY_AFTER_S);
 	if (ts_error_is(err, TS_E_METHOD_NOT_ALLOWED))
 		answer_header(rq, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	if (ts_error_is(err, TS_E_BAD_RANGE))
+		answer_header(rq, MHD_HTTP_HEADER_CONTENT_RANGE, "bytes */%" PRIu64,
+			      rq->range_size);
 	if (ts_error_is(err, TS_E_SHUTDOWN))
 		answer_header(rq, MHD_HTTP_HEADER_CONNECTION, "close");
 }

@@ -338,7 +338,8 @@ static struct MHD_Response *stream_response(struct request *rq)
 {
 	struct stream *s = rq->answer.stream;
 	struct MHD_Response *response = MHD_create_response_from_callback(
-		MHD_SIZE_UNKNOWN, BLOCK_MIN, on_read, s, on_stream_freed);
+		rq->answer.length.has ? rq->answer.length.v : MHD_SIZE_UNKNOWN, BLOCK_MIN, on_read,
+		s, on_stream_freed);
 
 	if (!response)
 		return NULL;

@@ -108,7 +108,8 @@ void request_on_completed(void *cls, struct MHD_Connection *connection, void **c
 /* Headers that may come more than once: then they are one list. */
 struct lists {
 	struct request *rq;
-	struct buf accept, accept_encoding, if_none_match; /* empty as long as it came once */
+	struct buf accept, accept_encoding, if_none_match, range,
+		if_range; /* empty as long as it came once */
 };
 
 static void join(struct buf *list, struct ts_str *first, struct ts_str value)
@@ -149,6 +150,10 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 		join(&lists->accept_encoding, &rq->accept_encoding, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_IF_NONE_MATCH) == 0)
 		join(&lists->if_none_match, &rq->if_none_match, text);
+	else if (strcasecmp(key, MHD_HTTP_HEADER_RANGE) == 0)
+		join(&lists->range, &rq->range, text);
+	else if (strcasecmp(key, MHD_HTTP_HEADER_IF_RANGE) == 0)
+		join(&lists->if_range, &rq->if_range, text);
 	else if (strcasecmp(key, MHD_HTTP_HEADER_EXPECT) == 0)
 		rq->expects = true;
 	else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
@@ -164,7 +169,7 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 
 static void take_head(struct request *rq, const char *method)
 {
-	struct lists lists = {rq, BUF_INIT, BUF_INIT, BUF_INIT};
+	struct lists lists = {rq, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
 
 	rq->method = method;
 	rq->head = strcmp(method, "HEAD") == 0;
@@ -172,6 +177,8 @@ static void take_head(struct request *rq, const char *method)
 	keep(rq, &lists.accept, &rq->accept);
 	keep(rq, &lists.accept_encoding, &rq->accept_encoding);
 	keep(rq, &lists.if_none_match, &rq->if_none_match);
+	keep(rq, &lists.range, &rq->range);
+	keep(rq, &lists.if_range, &rq->if_range);
 	target_split(&rq->target, ts_str_c(rq->sent), rq->http->conf->http.base_path);
 	begin_running(rq);
 }

@@ -38,6 +38,7 @@ struct answer {
 	struct buf body;
 	bool body_is_gzip;     /* the body was stored compressed */
 	struct stream *stream; /* in place of a body; owned until it is sent */
+	struct opt_u64 length; /* of the stream, where it is known */
 	const char *etag;      /* without quotes and coding; NULL: none */
 	bool etag_gzip;        /* with 304: the form that the client has */
 	enum cache_policy cache;
@@ -71,6 +72,7 @@ struct request {
 	const char *method;
 	bool head;
 	struct ts_str accept, accept_encoding, if_none_match, host, content_length;
+	struct ts_str range, if_range;
 	unsigned host_count;
 	bool has_body, expects;
 
@@ -80,6 +82,7 @@ struct request {
 	const char *content_type; /* of that form, as the client named it */
 	bool gzip, pretty;
 	enum json_numbers numbers;
+	uint64_t range_size;   /* with bad_range: what there is */
 	const char *parameter; /* the parameter that an error is about, or NULL */
 
 	struct run_record run;  /* of a path below /runs/; a capture as if it were one run */

@@ -12,7 +12,7 @@
 struct request;
 
 /* Forms of an answer, by ?format= or Accept. */
-enum form { FORM_JSON = 1, FORM_ARRAY = 2, FORM_NDJSON = 4, FORM_DYNAMO = 8 };
+enum form { FORM_JSON = 1, FORM_ARRAY = 2, FORM_NDJSON = 4, FORM_DYNAMO = 8, FORM_BYTES = 32 };
 
 enum outcome {
 	ANSWERED, /* request->answer is filled */

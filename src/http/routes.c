@@ -11,6 +11,9 @@ static const char *const slow_params[] = {"limit", NULL};
 static const char *const replay_params[] = {"mode", "version", "replayable", NULL};
 static const char *const graph_params[] = {"session", NULL};
 static const char *const arrival_params[] = {"bucket_ms", "interval_s", NULL};
+static const char *const source_params[] = {"decode", "shard", NULL};
+static const char *const trace_params[] = {"from_ns", "to_ns",    "min_duration_ns",
+					   "include", "download", NULL};
 static const char *const receipt_params[] = {"wait", "after", NULL};
 
 #define ALL_FORMS (FORM_JSON | FORM_ARRAY | FORM_NDJSON)
@@ -49,6 +52,9 @@ const struct route http_routes[] = {
 	{"/captures/{name}/summary", handle_capture_summary, FORM_JSON, summary_params, NULL},
 	{"/captures/{name}/requests", handle_requests, ALL_FORMS, request_params, &list_requests},
 	{"/captures/{name}/replay", handle_replay, FORM_JSON | FORM_NDJSON, replay_params, NULL},
+	{"/runs/{id}/export", handle_export, FORM_NDJSON, NULL, NULL},
+	{"/runs/{id}/trace.json", handle_trace, FORM_JSON, trace_params, NULL},
+	{"/runs/{id}/source", handle_source, FORM_BYTES, source_params, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

@@ -123,9 +123,12 @@ static void write_links(struct json_writer *w, const struct http *h, struct ts_s
 	jw_open_object(w);
 	write_link(w, "self", base, encoded, "");
 	write_link(w, "summary", base, encoded, "/summary");
+	write_link(w, "trace", base, encoded, "/trace.json");
+	write_link(w, "source", base, encoded, "/source");
 	if (execution) {
 		write_link(w, "spans", base, encoded, "/spans");
 		write_link(w, "ops", base, encoded, "/ops");
+		write_link(w, "export", base, encoded, "/export");
 	} else {
 		write_link(w, "requests", base, encoded, "/requests");
 		write_link(w, "replay", base, encoded, "/replay");

@@ -70,6 +70,7 @@ void write_provenance(const struct load *l, const char *kept, const char *path, 
 			jw_open_object(&w);
 			write_facts(&w, load_shard_name(l->claim, i), &one,
 				    s->facts.gzip ? "gzip" : "identity", s->mtime_ms);
+			jw_kv_text(&w, "digest", s->facts.digest);
 			jw_close_object(&w);
 		}
 		jw_close_array(&w);

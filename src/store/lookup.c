@@ -305,6 +305,19 @@ int catalog_receipt_by_digest(struct db *db, const char *digest, int64_t after_m
 	return n == 1 ? read_receipt(q, ret, err) : n;
 }
 
+int catalog_receipt_of_run(struct db *db, const char *digest, struct receipt_record *ret,
+			   struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	if (query_open(db, "receipt_of_run", &q, err) < 0)
+		return -1;
+	query_bind_str(q, 1, ts_str_c(digest));
+	int n = query_step(q, err);
+
+	return n == 1 ? read_receipt(q, ret, err) : n;
+}
+
 int catalog_receipt_by_no(struct db *db, uint64_t no, struct receipt_record *ret,
 			  struct ts_error *err)
 {

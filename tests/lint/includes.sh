@@ -10,7 +10,7 @@ BEGIN {
   n = split("util error codes buf text map log digest sd", h); for (i = 1; i <= n; i++) room[h[i]] = "base"
   n = split("json fields writer", h); for (i = 1; i <= n; i++) room[h[i]] = "json"
   n = split("store list capture", h); for (i = 1; i <= n; i++) room[h[i]] = "store"
-  n = split("conf input spool format rows analyze replay ingest http", h)
+  n = split("conf input spool format rows analyze replay export ingest http", h)
   for (i = 1; i <= n; i++) room[h[i]] = h[i]
 
   may["base"] = "base"
@@ -23,8 +23,9 @@ BEGIN {
   may["store"] = "store rows json base"
   may["analyze"] = "analyze replay store rows json base" # replay: the verdict on the lowering
   may["replay"] = "replay store rows json base"
+  may["export"] = "export store rows json base"
   may["ingest"] = "ingest spool input format analyze store rows json conf base"
-  may["http"] = "http ingest replay analyze spool store rows json conf base"
+  may["http"] = "http ingest replay export input analyze spool store rows json conf base"
 
   library["sqlite3.h"] = "^src/store/"
   library["microhttpd.h"] = "^src/http/"

@@ -163,11 +163,54 @@ START_TEST(foreign_hosts_are_not_served)
 }
 END_TEST
 
+START_TEST(a_single_range_is_cut_to_what_there_is)
+{
+	static const struct {
+		const char *header;
+		uint64_t size;
+		enum range want;
+		uint64_t from, length;
+	} rows[] = {
+		{"bytes=0-0", 10, RANGE_PART, 0, 1},
+		{"bytes=2-", 10, RANGE_PART, 2, 8},
+		{"bytes=2-99", 10, RANGE_PART, 2, 8},
+		{"bytes=-3", 10, RANGE_PART, 7, 3},
+		{"bytes=-99", 10, RANGE_PART, 0, 10},
+		{"BYTES = 1 - 2", 10, RANGE_PART, 1, 2},
+		{"bytes=9-18446744073709551615", 10, RANGE_PART, 9, 1},
+		{"bytes=10-", 10, RANGE_OUTSIDE, 0, 0},
+		{"bytes=0-", 0, RANGE_OUTSIDE, 0, 0},
+		{"bytes=-0", 10, RANGE_OUTSIDE, 0, 0},
+		{"bytes=3-2", 10, RANGE_ALL, 0, 0},
+		{"bytes=0-1,4-5", 10, RANGE_ALL, 0, 0},
+		{"lines=0-1", 10, RANGE_ALL, 0, 0},
+		{"bytes=a-b", 10, RANGE_ALL, 0, 0},
+		{"bytes=-", 10, RANGE_ALL, 0, 0},
+		{"bytes=", 10, RANGE_ALL, 0, 0},
+		{"bytes", 10, RANGE_ALL, 0, 0},
+		{"bytes=18446744073709551616-", 10, RANGE_ALL, 0, 0},
+		{"", 10, RANGE_ALL, 0, 0},
+		{NULL, 10, RANGE_ALL, 0, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t from = 0, length = 0;
+
+		ck_assert_msg(negotiate_range(ts_str_c(rows[i].header), rows[i].size, &from,
+					      &length) == rows[i].want &&
+				      from == rows[i].from && length == rows[i].length,
+			      "%s of %llu", rows[i].header ? rows[i].header : "none",
+			      (unsigned long long)rows[i].size);
+	}
+}
+END_TEST
+
 Suite *http_negotiate_suite(void)
 {
 	Suite *s = suite_create("http: what headers ask for");
 	TCase *c = tcase_create("negotiate");
 
+	tcase_add_test(c, a_single_range_is_cut_to_what_there_is);
 	tcase_add_test(c, the_best_weight_wins_and_ties_go_to_the_first);
 	tcase_add_test(c, the_closest_range_decides_also_when_it_says_no);
 	tcase_add_test(c, what_nothing_fits_is_told);
