@@ -13,11 +13,12 @@
 #include "tracespool/rows.h"
 #include "tracespool/store.h"
 
-/* candle-trace.md 9. Public for tests; null figures have no value. */
+/* candle-trace.md 9 and 10. Public for tests; null figures have no value. */
 struct execution_figures {
 	uint64_t op_count, total_ns, span_count, root_span_count, max_depth, alloc_count,
 		free_count;
 	struct opt_u64 logical_peak_bytes;
+	struct opt_u64 retained_bytes, device_peak_used_bytes;
 };
 
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */

@@ -167,6 +167,8 @@ TS_CODE(TS_E_NOT_ACCEPTABLE, "not_acceptable", "No form of the answer fits Accep
 	TS_FATE_NONE, NULL)
 TS_CODE(TS_E_AMBIGUOUS_ID, "ambiguous_id", "Digest prefix fits several runs", 409, 6, TS_FATE_NONE,
 	"give more digits")
+TS_CODE(TS_E_GRAPH_UNAVAILABLE, "graph_unavailable", "Run has no graph", 409, 6, TS_FATE_NONE,
+	"only complete and structurally valid captures have one; health.issues says what is wrong")
 TS_CODE(TS_E_RUN_REMOVED, "run_removed", "Run was removed", 410, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_URI_TOO_LONG, "uri_too_long", "Query is longer than 8 KiB", 414, 6, TS_FATE_NONE, NULL)
 TS_CODE(TS_E_HEAD_TOO_LARGE, "head_too_large", "Request head is larger than 16 KiB", 431, 6,

@@ -12,20 +12,6 @@ order by s.no;
 -- name: execution_depth_insert
 insert into span_depth_rows(no, depth) values (?1, ?2);
 
--- name: execution_memory
-select rowid, device, storage_id, timestamp_ns, bytes, action = 'alloc'
-from memory_rows
-order by device, storage_id, timestamp_ns, rowid;
-
--- name: execution_lifetime_insert
-insert into lifetime_rows(alloc, start_ns, end_ns, bytes) values (?1, ?2, ?3, ?4);
-
--- name: execution_lifetime_starts
-select start_ns, bytes from lifetime_rows order by start_ns;
-
--- name: execution_lifetime_ends
-select end_ns, bytes from lifetime_rows where end_ns is not null order by end_ns;
-
 -- name: execution_meta
 select schema, run_id, correlation_id, entrypoint, phase, timestamp, capture_step, warmup_steps,
 	device, measured_region_device_synchronized, timing_mode, capture_contract,

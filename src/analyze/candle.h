@@ -10,7 +10,8 @@
 #define DEPTH_SPANS_MAX 0x7ffffff0u
 void depths_fill(const uint32_t *parents, uint32_t *depths, uint32_t n);
 
-/* alloc_count, free_count, logical_peak_bytes; writes lifetime_rows. */
+/* alloc_count, free_count, logical_peak_bytes, retained_bytes, device_peak_used_bytes; writes all
+ * tables of candle-trace.md 11, span_memory_rows among them. span_count is set. */
 int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
 
 /* Meta, terminal and figures as the summary and the members of the record. */
