@@ -20,6 +20,7 @@ struct execution_figures {
 		free_count;
 	struct opt_u64 logical_peak_bytes;
 	struct opt_u64 step_ns[3]; /* forward, backward, optimizer */
+	struct opt_u64 retained_bytes, device_peak_used_bytes;
 };
 
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */

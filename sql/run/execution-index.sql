@@ -1,7 +1,14 @@
--- Spans by id: the export, references by id, call edges. Starts: the order of trace events.
-create index span_id on span_rows(id);
+-- Starts: the order of trace events.
 create index span_start on span_rows(start_ns);
-create index op_time on op_rows(timestamp_ns);
+-- Memory records in time order and of a span; lifetimes by start, by end and by size.
+create index memory_time on memory_rows(timestamp_ns);
+create index memory_span on memory_rows(span_id, timestamp_ns);
+create index memory_device on memory_device_rows(device);
+create index lifetime_start on lifetime_rows(start_ns, no);
+create index lifetime_end on lifetime_rows(end_ns);
+create index lifetime_bytes on lifetime_rows(bytes desc, start_ns, no);
+create index device_memory_time on device_memory_rows(timestamp_ns, device);
+create index device_figure on device_figure_rows(device);
 
 create view meta as select
 	-- What the producer says of the run: one row.
@@ -139,3 +146,31 @@ create index span_by_order on span_figure_rows(id_order);
 create index op_by_time on op_rows(timestamp_ns);
 create index op_by_duration on op_rows(duration_ns desc, span_id);
 create index op_group_by_total on op_group_rows(dimension, total_ns desc, key);
+create view lifetimes as select
+	-- A storage from its allocation to its release, by device, storage id and start. end_ns is
+	-- null if it was never released. tensor_id is the tensor it was made for; lifetime_tensors
+	-- has all that used it.
+	l.no, m.device, m.storage_id, m.tensor_id, m.span_id as allocation_span_id, m.op_name,
+	@U64(l.bytes)@ as bytes,
+	m.shape, m.dtype, m.category,
+	@U64(l.start_ns)@ as start_ns,
+	@U64(l.end_ns)@ as end_ns
+from lifetime_rows l join memory_rows m on m.rowid = l.alloc;
+
+create view lifetime_tensors as
+	-- A tensor that used a storage a row: number of the lifetime, tensor.
+	select l.no, m.tensor_id from lifetime_rows l join memory_rows m on m.rowid = l.alloc
+	union
+	select l.no, m.tensor_id from lifetime_rows l join memory_rows m on m.rowid = l.free
+	union
+	select a.lifetime, m.tensor_id from lifetime_alias_rows a
+		join memory_rows m on m.rowid = a.event;
+
+create view span_memory as select
+	-- Bytes allocated in a span itself, highest and left over of the span with all below it; null:
+	-- no value.
+	s.id,
+	@U64(m.allocated_bytes)@ as allocated_bytes,
+	@U64(m.peak_live_bytes)@ as peak_live_bytes,
+	@U64(m.residual_bytes)@ as residual_bytes
+from span_memory_rows m join span_rows s on s.no = m.no;

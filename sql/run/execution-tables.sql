@@ -70,7 +70,6 @@ create table span_figure_rows(
 	tree_no integer,           -- from 1, a span in front of what is below it
 	tree_first integer, tree_last integer -- the numbers of its subtree
 );
-create table span_memory_rows(no integer primary key, allocated_bytes integer, peak_live_bytes integer, residual_bytes integer);
 create table op_group_rows(
 	no integer primary key,
 	dimension text,            -- op_name, device, dtype, span_id or shape
@@ -107,7 +106,12 @@ create table device_clock_rows(
 	device text, clock_id text, interval_count integer, busy_ns integer
 );
 create table lifetime_rows(
-	alloc integer primary key, -- rowid of the alloc in memory_rows
+	no integer primary key,    -- by device, storage id, start
+	alloc integer,             -- rowid of the alloc in memory_rows
+	free integer,              -- rowid of the free; null: never released
+	device_no integer,         -- of memory_device_rows
+	category integer,          -- 0 parameter, 1 activation, 2 gradient, 3 optimizer, 4 other
+	span_no integer,           -- of span_rows; 0: no such span
 	start_ns integer,
 	end_ns integer,            -- null: never released
 	bytes integer
@@ -125,3 +129,56 @@ create table health_asked_rows(id text primary key) without rowid;
 create table health_repeat_rows(no integer primary key);
 create table health_found_rows(timestamp_ns integer, memory integer, fault integer, bytes integer);
 create table health_holder_rows(lifetime integer, memory integer);
+create table lifetime_alias_rows(
+	lifetime integer,          -- of lifetime_rows
+	event integer,             -- rowid in memory_rows of an alloc while it was live
+	primary key(lifetime, event)
+) without rowid;
+create table memory_device_rows(
+	no integer primary key,    -- from 1, by device
+	device text, storage_allocation_count integer, matched_storage_free_count integer,
+	total_allocated_bytes integer, peak_live_bytes integer, peak_timestamp_ns integer
+);
+-- What a picture of the memory is made of. A series is 0 for all storages, 1 to 5 for those of a
+-- category, 6 to 21 for those of the first 16 devices where there are several.
+create table memory_series_rows(
+	series integer primary key, point_count integer, storage_allocation_count integer,
+	matched_storage_free_count integer, total_allocated_bytes integer,
+	peak_live_bytes integer, peak_timestamp_ns integer,
+	peak_live_count integer    -- number of lifetimes live then
+);
+create table memory_point_rows(
+	series integer, no integer,
+	bucket integer,            -- the interval whose lowest or highest value it is
+	timestamp_ns integer, live_bytes integer,
+	primary key(series, no)
+) without rowid;
+create table memory_peak_rows(
+	series integer,
+	kind integer,              -- 0: no is a device, 1: a category
+	no integer, bytes integer, -- live at the peak
+	primary key(series, kind, no)
+) without rowid;
+create table memory_largest_rows(
+	series integer, rank integer, lifetime integer, -- the largest live at the peak
+	primary key(series, rank)
+) without rowid;
+create table span_memory_rows(
+	no integer primary key,    -- that of span_rows; null: no value
+	allocated_bytes integer, peak_live_bytes integer, residual_bytes integer
+);
+create table device_figure_rows(
+	no integer primary key,    -- from 1, by device
+	device text, sample_count integer, used_sample_count integer, free_sample_count integer,
+	reserved_sample_count integer, capacity_sample_count integer,
+	peak_used_bytes integer, peak_used_timestamp_ns integer,
+	peak_reserved_bytes integer, peak_reserved_timestamp_ns integer,
+	minimum_free_bytes integer, minimum_free_timestamp_ns integer,
+	maximum_observed_capacity_bytes integer
+);
+create table device_point_rows(
+	series integer,            -- 0: all devices; else that of device_figure_rows, up to 16
+	no integer, bucket integer,
+	sample integer,            -- rowid in device_memory_rows
+	primary key(series, no)
+) without rowid;

@@ -22,7 +22,8 @@ int slow_ops(struct db *db, struct ts_error *err);
 /* Writes device_span_rows, their names, and device_clock_rows. */
 int device_timing(struct db *db, struct ts_error *err);
 
-/* alloc_count, free_count, logical_peak_bytes; writes lifetime_rows. */
+/* alloc_count, free_count, logical_peak_bytes, retained_bytes, device_peak_used_bytes; writes all
+ * tables of candle-trace.md 11, span_memory_rows among them. span_count is set. */
 int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
 
 struct health_report;

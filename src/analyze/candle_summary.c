@@ -138,6 +138,14 @@ static int put_tags(struct summary *s, struct ts_str tags, struct ts_error *err)
 	return 0;
 }
 
+static void put_opt(struct summary *s, const char *name, struct opt_u64 v)
+{
+	if (v.has)
+		jw_kv_u64(&s->w, name, v.v);
+	else
+		jw_kv_null(&s->w, name);
+}
+
 static void put_figures(struct summary *s, const struct execution_figures *f)
 {
 	jw_kv_u64(&s->w, "total_ns", f->total_ns);
@@ -147,18 +155,9 @@ static void put_figures(struct summary *s, const struct execution_figures *f)
 	jw_kv_u64(&s->w, "max_depth", f->max_depth);
 	jw_kv_u64(&s->w, "alloc_count", f->alloc_count);
 	jw_kv_u64(&s->w, "free_count", f->free_count);
-	if (f->logical_peak_bytes.has)
-		jw_kv_u64(&s->w, "logical_peak_bytes", f->logical_peak_bytes.v);
-	else
-		jw_kv_null(&s->w, "logical_peak_bytes");
-}
-
-static void put_opt(struct summary *s, const char *name, struct opt_u64 v)
-{
-	if (v.has)
-		jw_kv_u64(&s->w, name, v.v);
-	else
-		jw_kv_null(&s->w, name);
+	put_opt(s, "logical_peak_bytes", f->logical_peak_bytes);
+	put_opt(s, "retained_bytes", f->retained_bytes);
+	put_opt(s, "device_peak_used_bytes", f->device_peak_used_bytes);
 }
 
 static void put_steps(struct summary *s, const struct execution_figures *f)

@@ -1,160 +1,287 @@
-/* memory.c: lifetimes of logical storages and their peak (candle-trace.md 11.1)
- *
- * Storages are independent of each other, so the events are read storage by storage, in time
- * order within each: only one storage is held at a time. Two ordered passes over the lifetimes
- * then give the live bytes at each point.
- */
-#include "candle.h"
+/* memory.c: logical memory of an execution run: totals, peaks, thinned points, memory of spans */
+#include "memory.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "tracespool/util.h"
 
-struct storage {
-	struct buf device, id;
-	bool any, live;
-	uint64_t alloc, start_ns, bytes;
+/* All series of one pass over the lifetimes in time order: all storages and each category. */
+struct all_series {
+	struct flow_user user; /* first */
+	struct series of[SERIES_DEVICE];
+	struct span_memory *spans;
 };
 
-static bool same(const struct buf *have, struct ts_str want)
+static int all_start(struct flow_user *u, const struct flow_event *e, struct ts_error *err)
 {
-	return have->len == want.n && (want.n == 0 || memcmp(have->data, want.p, want.n) == 0);
+	struct all_series *a = (struct all_series *)u;
+
+	series_start(&a->of[0], e->bytes);
+	series_start(&a->of[SERIES_CATEGORY + e->category], e->bytes);
+	return span_memory_add(a->spans, e->time, true, false, e->bytes, e->span_no, err);
 }
 
-static int end_lifetime(struct query *insert, struct storage *s, struct opt_u64 end,
+static int all_end(struct flow_user *u, const struct flow_event *e, struct ts_error *err)
+{
+	struct all_series *a = (struct all_series *)u;
+
+	series_end(&a->of[0], e->bytes);
+	series_end(&a->of[SERIES_CATEGORY + e->category], e->bytes);
+	return span_memory_add(a->spans, e->time, false, e->instant, e->bytes, e->span_no, err);
+}
+
+static int all_point(struct flow_user *u, uint64_t time, struct ts_error *err)
+{
+	struct all_series *a = (struct all_series *)u;
+
+	(void)err;
+	for (unsigned i = 0; i < SERIES_DEVICE; i++)
+		series_point(&a->of[i], time);
+	return 0;
+}
+
+struct device_series {
+	struct flow_user user; /* first */
+	struct series s;
+};
+
+static int device_start(struct flow_user *u, const struct flow_event *e, struct ts_error *err)
+{
+	(void)err;
+	series_start(&((struct device_series *)u)->s, e->bytes);
+	return 0;
+}
+
+static int device_end(struct flow_user *u, const struct flow_event *e, struct ts_error *err)
+{
+	(void)err;
+	series_end(&((struct device_series *)u)->s, e->bytes);
+	return 0;
+}
+
+static int device_point(struct flow_user *u, uint64_t time, struct ts_error *err)
+{
+	(void)err;
+	series_point(&((struct device_series *)u)->s, time);
+	return 0;
+}
+
+static int write_points(struct db *db, unsigned series, const struct thinner *t,
 			struct ts_error *err)
 {
-	query_bind_u64(insert, 1, s->alloc);
-	query_bind_u64(insert, 2, s->start_ns);
-	if (end.has)
-		query_bind_u64(insert, 3, end.v);
-	else
-		query_bind_null(insert, 3);
-	query_bind_u64(insert, 4, s->bytes);
-	s->live = false;
-	int n = query_step(insert, err);
+	struct query *q CLEAN(query_closep) = NULL;
+	struct thin_row *rows CLEAN(free_ptr) = malloc(THIN_ROWS_MAX * sizeof(*rows));
 
-	query_reset(insert);
-	return n;
-}
-
-/* Makes s the storage of the row, ending the one before it. */
-static int go_to_storage(struct query *row, struct query *insert, struct storage *s,
-			 struct ts_error *err)
-{
-	struct ts_str device = query_str(row, 1), id = query_str(row, 2);
-
-	if (s->any && same(&s->id, id) && same(&s->device, device))
-		return 0;
-	if (s->live && end_lifetime(insert, s, (struct opt_u64){0}, err) < 0)
+	if (!rows)
+		return ts_error_nomem(err);
+	if (query_open(db, "memory_point_insert", &q, err) < 0)
 		return -1;
-	buf_clear(&s->device);
-	buf_clear(&s->id);
-	buf_add(&s->device, device.p, device.n);
-	buf_add(&s->id, id.p, id.n);
-	s->any = true;
-	return s->device.failed || s->id.failed ? ts_error_nomem(err) : 0;
-}
+	size_t n = thin_rows(t, rows);
 
-static int pair_events(struct db *db, struct execution_figures *f, struct storage *s,
-		       struct ts_error *err)
-{
-	struct query *row CLEAN(query_closep) = NULL, *insert CLEAN(query_closep) = NULL;
-	int n;
-
-	if (query_open(db, "execution_memory", &row, err) < 0 ||
-	    query_open(db, "execution_lifetime_insert", &insert, err) < 0)
-		return -1;
-	while ((n = query_step(row, err)) == 1) {
-		if (go_to_storage(row, insert, s, err) < 0)
+	for (size_t i = 0; i < n; i++) {
+		query_bind_u64(q, 1, series);
+		query_bind_u64(q, 2, i);
+		query_bind_u64(q, 3, rows[i].bucket);
+		query_bind_u64(q, 4, rows[i].time);
+		query_bind_u64(q, 5, rows[i].value);
+		if (query_step(q, err) < 0)
 			return -1;
-		uint64_t time = query_u64(row, 3);
-
-		if (query_u64(row, 5)) {
-			f->alloc_count++;
-			if (s->live)
-				continue; /* an alias */
-			s->live = true;
-			s->alloc = query_u64(row, 0);
-			s->start_ns = time;
-			s->bytes = query_u64(row, 4);
-		} else {
-			f->free_count++;
-			if (s->live &&
-			    end_lifetime(insert, s, (struct opt_u64){.v = time, .has = true}, err) <
-				    0)
-				return -1;
-		}
-	}
-	if (n == 0 && s->live)
-		n = end_lifetime(insert, s, (struct opt_u64){0}, err);
-	return n;
-}
-
-/* One of the two ordered passes: the event at its head. */
-struct pass {
-	struct query *q;
-	bool more;
-	uint64_t time, bytes;
-};
-
-static int pass_next(struct pass *p, struct ts_error *err)
-{
-	int n = query_step(p->q, err);
-
-	if (n < 0)
-		return -1;
-	p->more = n == 1;
-	if (p->more) {
-		p->time = query_u64(p->q, 0);
-		p->bytes = query_u64(p->q, 1);
+		query_reset(q);
 	}
 	return 0;
 }
 
-/* Live bytes after each group of equal times; they stay exact in 128 bits and saturate in a point
- * only. */
-static int find_peak(struct pass *starts, struct pass *ends, struct opt_u64 *peak,
+static int in_time_order(struct db *db, uint64_t spans, bool given, struct memory_totals *totals,
+			 struct ts_error *err)
+{
+	struct all_series *a = calloc(1, sizeof(*a));
+	struct flow f = {0};
+	int n = a ? 0 : ts_error_nomem(err);
+
+	if (n < 0)
+		return -1;
+	a->user = (struct flow_user){all_start, all_end, all_point};
+	for (unsigned i = 0; i < SERIES_DEVICE && n == 0; i++)
+		n = thin_init(&a->of[i].thin, err);
+	if (n == 0)
+		n = span_memory_open(db, spans, &a->spans, err);
+	if (n == 0)
+		n = flow_open(db, false, NULL, &f, err);
+	if (n == 0)
+		n = flow_run(&f, &a->user, err);
+	flow_done(&f);
+	if (n == 0)
+		n = span_memory_write(a->spans, db, given, err);
+	for (unsigned i = 0; i < SERIES_DEVICE && n == 0; i++) {
+		totals[i] = a->of[i].totals;
+		n = write_points(db, i, &a->of[i].thin, err);
+	}
+	for (unsigned i = 0; i < SERIES_DEVICE; i++)
+		thin_done(&a->of[i].thin);
+	span_memory_close(a->spans);
+	free(a);
+	return n;
+}
+
+static int set_device_peak(struct query *q, uint64_t device, const struct memory_totals *t,
+			   struct ts_error *err)
+{
+	if (!t->peak_live_bytes.has)
+		return 0;
+	query_bind_u64(q, 1, device);
+	query_bind_u64(q, 2, t->peak_live_bytes.v);
+	query_bind_u64(q, 3, t->peak_timestamp_ns);
+	int n = query_step(q, err);
+
+	query_reset(q);
+	return n;
+}
+
+/* Device by device. With one device only, all is known. */
+static int by_device(struct db *db, uint64_t devices, struct memory_totals *totals,
 		     struct ts_error *err)
 {
-	unsigned __int128 live = 0;
+	struct query *q CLEAN(query_closep) = NULL;
+	struct device_series d = {.user = {device_start, device_end, device_point}};
+	struct flow f = {0};
 
-	if (pass_next(starts, err) < 0 || pass_next(ends, err) < 0)
+	if (query_open(db, "memory_device_peak", &q, err) < 0)
 		return -1;
-	while (starts->more) {
-		uint64_t now = starts->time;
+	if (devices <= 1)
+		return devices ? set_device_peak(q, 1, &totals[0], err) : 0;
+	int n = thin_init(&d.s.thin, err);
 
-		if (ends->more && ends->time < now)
-			now = ends->time;
-		for (; starts->more && starts->time == now;) {
-			live += starts->bytes;
-			if (pass_next(starts, err) < 0)
-				return -1;
-		}
-		for (; ends->more && ends->time == now;) {
-			live -= ends->bytes;
-			if (pass_next(ends, err) < 0)
-				return -1;
-		}
-		uint64_t point = live > UINT64_MAX ? UINT64_MAX : (uint64_t)live;
+	if (n == 0)
+		n = flow_open(db, true, NULL, &f, err);
+	for (uint64_t i = 1; i <= devices && n == 0; i++) {
+		d.s.totals = (struct memory_totals){0};
+		d.s.live = 0;
+		thin_clear(&d.s.thin);
+		n = flow_run(&f, &d.user, err);
+		if (n == 0)
+			n = set_device_peak(q, i, &d.s.totals, err);
+		if (n == 0 && i <= SERIES_DEVICES) {
+			unsigned series = SERIES_DEVICE + (unsigned)i - 1;
 
-		if (!peak->has || point > peak->v)
-			*peak = (struct opt_u64){.v = point, .has = true};
+			totals[series] = d.s.totals;
+			n = write_points(db, series, &d.s.thin, err);
+		}
 	}
-	return 0; /* behind the last start it only falls */
+	flow_done(&f);
+	thin_done(&d.s.thin);
+	return n;
+}
+
+/* ---- what was live at the peaks ---- */
+
+struct peak_writer {
+	struct peak_user user; /* first */
+	struct query *part, *largest;
+	unsigned series;
+	uint64_t rank;
+};
+
+static int write_part(struct peak_writer *w, unsigned series, unsigned kind, uint64_t no,
+		      uint64_t bytes, struct ts_error *err)
+{
+	query_bind_u64(w->part, 1, series);
+	query_bind_u64(w->part, 2, kind);
+	query_bind_u64(w->part, 3, no);
+	query_bind_u64(w->part, 4, bytes);
+	int n = query_step(w->part, err);
+
+	query_reset(w->part);
+	return n;
+}
+
+static int write_device(struct peak_user *u, unsigned series, uint64_t no, uint64_t bytes,
+			struct ts_error *err)
+{
+	return write_part((struct peak_writer *)u, series, 0, no, bytes, err);
+}
+
+static int write_category(struct peak_user *u, unsigned series, unsigned no, uint64_t bytes,
+			  struct ts_error *err)
+{
+	return write_part((struct peak_writer *)u, series, 1, no, bytes, err);
+}
+
+static int write_largest(struct peak_user *u, unsigned series, uint64_t lifetime,
+			 struct ts_error *err)
+{
+	struct peak_writer *w = (struct peak_writer *)u;
+
+	if (w->series != series)
+		w->rank = 0;
+	w->series = series;
+	query_bind_u64(w->largest, 1, series);
+	query_bind_u64(w->largest, 2, w->rank++);
+	query_bind_u64(w->largest, 3, lifetime);
+	int n = query_step(w->largest, err);
+
+	query_reset(w->largest);
+	return n;
+}
+
+static int write_peaks(struct db *db, struct memory_totals *totals, unsigned series,
+		       struct ts_error *err)
+{
+	struct peak_writer w = {.user = {write_device, write_category, write_largest}};
+	int n = -1;
+
+	if (query_open(db, "memory_peak_insert", &w.part, err) == 0 &&
+	    query_open(db, "memory_largest_insert", &w.largest, err) == 0)
+		n = peaks_find(db, totals, series, NULL, &w.user, err);
+	query_close(w.part);
+	query_close(w.largest);
+	return n;
+}
+
+static int write_totals(struct db *db, const struct memory_totals *totals, unsigned series,
+			struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	if (query_open(db, "memory_series_insert", &q, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < series; i++) {
+		const struct memory_totals *t = &totals[i];
+
+		query_bind_u64(q, 1, i);
+		query_bind_u64(q, 2, t->point_count);
+		query_bind_u64(q, 3, t->storage_allocation_count);
+		query_bind_u64(q, 4, t->matched_storage_free_count);
+		query_bind_u64(q, 5, t->total_allocated_bytes);
+		if (t->peak_live_bytes.has)
+			query_bind_u64(q, 6, t->peak_live_bytes.v);
+		else
+			query_bind_null(q, 6);
+		query_bind_u64(q, 7, t->peak_timestamp_ns);
+		query_bind_u64(q, 8, t->peak_live_count);
+		if (query_step(q, err) < 0)
+			return -1;
+		query_reset(q);
+	}
+	return 0;
 }
 
 int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err)
 {
-	struct query *starts CLEAN(query_closep) = NULL, *ends CLEAN(query_closep) = NULL;
-	struct storage s = {.device = BUF_INIT, .id = BUF_INIT};
-	int n = pair_events(db, f, &s, err);
+	struct memory_totals totals[SERIES_COUNT] = {0};
+	uint64_t devices = 0;
 
-	buf_done(&s.device);
-	buf_done(&s.id);
-	if (n < 0 || query_open(db, "execution_lifetime_starts", &starts, err) < 0 ||
-	    query_open(db, "execution_lifetime_ends", &ends, err) < 0)
+	if (memory_pair(db, f, &devices, err) < 0 ||
+	    in_time_order(db, f->span_count, devices > 0, totals, err) < 0 ||
+	    by_device(db, devices, totals, err) < 0)
 		return -1;
-	return find_peak(&(struct pass){.q = starts}, &(struct pass){.q = ends},
-			 &f->logical_peak_bytes, err);
+	unsigned series = SERIES_DEVICE;
+
+	if (devices == 0)
+		series = 0; /* no such plane */
+	else if (devices > 1)
+		series += devices < SERIES_DEVICES ? (unsigned)devices : SERIES_DEVICES;
+	if (write_peaks(db, totals, series, err) < 0 || write_totals(db, totals, series, err) < 0)
+		return -1;
+	f->logical_peak_bytes = totals[0].peak_live_bytes;
+	return physical_figures(db, f, err);
 }

@@ -152,7 +152,7 @@ static int read_trace_options(struct request *rq, struct trace_options *o, bool 
 }
 
 /* FNV-1a of the target: its parameters choose what the document holds. */
-static uint64_t target_hash(const struct request *rq)
+static uint64_t options_hash(const struct request *rq)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -208,7 +208,7 @@ enum outcome handle_trace(struct request *rq, struct ts_error *err)
 	if (download)
 		name_download(rq);
 	if (answer_is_unchanged(rq, "%.12s.%u.c1.%016" PRIx64, rq->run.digest + 7, rq->run.revision,
-				target_hash(rq)))
+				options_hash(rq)))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;
