@@ -28,8 +28,10 @@ etag=$(header "$run/export" ETag)
 is "304" "$(curl -s -o /dev/null -w '%{http_code}' -H "If-None-Match: $etag" "$B$run/export")" 304
 ok "by the tool" "$TRACESPOOL" --url "$B" export mnist/train-0007 -o "$DIR/tool.jsonl"
 ok "the same bytes" cmp "$DIR/out.jsonl" "$DIR/tool.jsonl"
+# shellcheck disable=SC2016 # the inner shell's
 ok "to standard output" sh -c '"$1" --url "$2" export mnist/train-0007 | cmp - "$3"' - "$TRACESPOOL" "$B" "$DIR/out.jsonl"
 ok "nothing left aside" test "$(find "$DIR" -name 'tool.jsonl*' | wc -l)" = 1
+# shellcheck disable=SC2016
 ok "an unknown run fails" sh -c '! "$1" --url "$2" export none -o "$3/none" 2>/dev/null && ! [ -e "$3/none" ]' - "$TRACESPOOL" "$B" "$DIR"
 sed 's|"run_id":"mnist/train-0007"|"run_id":"again"|' "$DIR/out.jsonl" >"$DIR/again.jsonl"
 drop "$DIR/again.jsonl"
@@ -38,11 +40,11 @@ get "$run/summary" | jq 'del(.id,.run_id)' >"$DIR/s1"
 get /runs/again/summary | jq 'del(.id,.run_id)' >"$DIR/s2"
 ok "the same figures" cmp "$DIR/s1" "$DIR/s2"
 get /runs/again/export | cmp - "$DIR/again.jsonl" && same=yes || same=no
-is "the same export" $same yes
+is "the same export" "$same" yes
 
 say "source"
 get "$run/source" | cmp - "$DIR/a.jsonl" && same=yes || same=no
-is "byte for byte" $same yes
+is "byte for byte" "$same" yes
 is "length" "$(header "$run/source" Content-Length)" "$(wc -c <"$DIR/a.jsonl")"
 is "Content-Digest" "$(header "$run/source" Content-Digest)" "$(digest64 <"$DIR/a.jsonl")"
 is "Repr-Digest" "$(header "$run/source" Repr-Digest)" "$(digest64 <"$DIR/a.jsonl")"
@@ -63,7 +65,7 @@ cp "$srcdir/tests/samples/night-shift.jsonl.gz" "$DIR/n.jsonl.gz"
 drop "$DIR/n.jsonl.gz"
 night=/runs/$(field n.jsonl.gz .run.id)
 get "$night/source" | cmp - "$DIR/n.jsonl.gz" && same=yes || same=no
-is "still compressed" $same yes
+is "still compressed" "$same" yes
 is "type" "$(header "$night/source" Content-Type)" application/gzip
 is "digest of what is sent" "$(header "$night/source" Content-Digest)" "$(digest64 <"$DIR/n.jsonl.gz")"
 is "decoded" "$(get "$night/source?decode=true" | cksum)" "$(gzip -dc "$DIR/n.jsonl.gz" | cksum)"
