@@ -37,7 +37,7 @@ play() {
   ok "$1: within the bound" test "$(peak)" -le "$bound"
   rm "$DIR/rows"
 }
-peak() { sed -n 's/^VmHWM: *\([0-9]*\) kB/\1/p' "/proc/$PID/status"; }
+peak() { awk '/^VmHWM/ { print $2 }' "/proc/$PID/status"; }
 
 mkdir "$DIR/night"
 # shellcheck disable=SC2016 # split sets FILE

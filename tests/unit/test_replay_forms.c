@@ -2,10 +2,18 @@
  */
 #include "request_text.h"
 
+#define OWN (&(struct replay_options){0})
 #define VERSION2 (&(struct replay_options){.version2 = true})
 #define STANDARD (&(struct replay_options){.want = REPLAY_AS_STANDARD})
 #define AGENTIC (&(struct replay_options){.want = REPLAY_AS_AGENTIC})
 #define REPLAYABLE (&(struct replay_options){.replayable = true})
+
+static void open_as(const struct replay_options *options)
+{
+	replay_close(TAKE(replay));
+	ck_assert_msg(replay_open_as(runfile_db(file), options, &replay, &err) == 0, "%s",
+		      err.message);
+}
 
 static void lowers_to(const struct replay_options *options, const char *want)
 {
@@ -126,10 +134,10 @@ START_TEST(version_2_joins_what_blocks_and_judges_cycles_on_its_own_edges)
 			     ",\"consumer_request_id\":\"p2\",\"child_session_id\":\"k\"")));
 	run_load(text);
 	replay_close(TAKE(replay));
-	ck_assert_int_eq(replay_open_as(runfile_db(file), VERSION2, &replay, &err), 0);
+	open_as(VERSION2);
 	read_rows();
 	ck_assert_ptr_null(strstr(rows.data, "\"join\""));
-	ck_assert_int_eq(replay_open(runfile_db(file), &replay, &err), 0);
+	open_as(OWN);
 	read_rows();
 	ck_assert_ptr_nonnull(strstr(rows.data, "\"wait_for\":[\"p1\",\"k1\"]"));
 	/* k is started by p2 and consumed by p2: a cycle, but none without the join. */
@@ -139,7 +147,7 @@ START_TEST(version_2_joins_what_blocks_and_judges_cycles_on_its_own_edges)
 			     ",\"consumer_request_id\":\"p2\",\"child_session_id\":\"k\"")));
 	run_load(text);
 	fails(&(struct replay_options){0}, "dependency_cycle");
-	ck_assert_int_eq(replay_open_as(runfile_db(file), VERSION2, &replay, &err), 0);
+	open_as(VERSION2);
 	snprintf(text, sizeof(text), "%s%s", consumed,
 		 TOOL("t", 11, 15, IN("p"),
 		      CLAUDE("p2", "blocking",
@@ -154,13 +162,13 @@ START_TEST(sessions_that_are_each_others_parents_have_no_play)
 	/* Version 1 has rows: a1 waits for b1 only. */
 	run_load(SHORT("b1", 0, 10, BELOW("b", "a")) SHORT("a1", 10, 20, BELOW("a", "b")));
 	fails(VERSION2, "parent_cycle");
-	ck_assert_int_eq(replay_open(runfile_db(file), &replay, &err), 0);
+	open_as(OWN);
 	/* An unknown parent is no root; a session below a ring is told too. */
 	run_load(SHORT("c1", 0, 10, BELOW("c", "b")) SHORT("b1", 20, 30, BELOW("b", "a"))
 			 SHORT("a1", 40, 50, BELOW("a", "b")));
 	fails(VERSION2, "parent_cycle");
 	run_load(SHORT("c1", 0, 10, BELOW("c", "away")) SHORT("d1", 20, 30, BELOW("d", "c")));
-	ck_assert_int_eq(replay_open_as(runfile_db(file), VERSION2, &replay, &err), 0);
+	open_as(VERSION2);
 	read_rows();
 	ck_assert_ptr_nonnull(strstr(rows.data, "\"d1\",\"play_id\":\"c\",\"session_id\":\"d\""));
 }
@@ -184,7 +192,7 @@ START_TEST(a_run_with_sessions_can_be_lowered_without_them)
 	/* Wrong causality does not matter without sessions. */
 	run_load(SHORT("s1", 10, 20, BELOW("s", "s")));
 	fails(AGENTIC, "dependency_cycle");
-	ck_assert_int_eq(replay_open_as(runfile_db(file), STANDARD, &replay, &err), 0);
+	open_as(STANDARD);
 	ck_assert_int_eq(replay_facts(replay)->mode, REPLAY_STANDARD);
 }
 END_TEST
