@@ -140,8 +140,8 @@ static void find_depths(struct sessions *s)
 		ring = at != NO_SESSION &&
 		       (s->v[at].depth == DEPTH_ON_PATH || s->v[at].depth == DEPTH_RING);
 		top = at == NO_SESSION || ring ? 0 : s->v[at].depth + 1;
-		for (at = i; steps > 0; at = next_up(s, at))
-			s->v[at].depth = ring ? DEPTH_RING : top + --steps;
+		for (at = i; steps-- > 0; at = next_up(s, at))
+			s->v[at].depth = ring ? DEPTH_RING : top + steps;
 	}
 }
 

@@ -51,6 +51,41 @@ is "replay as one object" "$(get "$req/replay" | jq -c '[.schema,.mode,.trace_bl
   '["tracespool/replay/1","standard",64,2]'
 is "row count in the header" "$(header "$req/replay?format=ndjson" Tracespool-Row-Count)" 2
 is "block size in the header" "$(header "$req/replay?format=ndjson" Tracespool-Trace-Block-Size)" 64
+printf '%s\n' '{"timestamp":1,"event":{"payload":"secret","schema":"dynamo.request.trace.v1","event_type":"request_end","event_time_unix_ms":20,"new":[18446744073709551615],"agent_context":{"session_id":"p"},"request":{"request_id":"p1","request_received_ms":0,"output_tokens":1,"replay":{"trace_block_size":4,"input_length":4,"input_sequence_hashes":[1]}}}}' \
+  '{"event":{"event_type":"request_payload","payload":"secret"}}' \
+  '{"schema":"dynamo.request.trace.v1","event_type":"request_end","event_time_unix_ms":50,"agent_context":{"session_id":"k","parent_session_id":"p"},"request":{"request_id":"k1","request_received_ms":30,"output_tokens":1,"replay":{"trace_block_size":4,"input_length":0,"input_sequence_hashes":[]}}}' \
+  >"$DIR/agents.jsonl"
+drop "$DIR/agents.jsonl"
+agents=/runs/$(field agents.jsonl .run.id)
+is "as recorded" "$(get "$agents/requests?format=dynamo" | head -n 1)" \
+  '{"schema":"dynamo.request.trace.v1","event_type":"request_end","event_time_unix_ms":20,"new":[18446744073709551615],"agent_context":{"session_id":"p"},"request":{"request_id":"p1","request_received_ms":0,"output_tokens":1,"replay":{"trace_block_size":4,"input_length":4,"input_sequence_hashes":[1]}}}'
+is "payload records are not in it" "$(get "$agents/requests?format=dynamo" | wc -l)" 2
+is "their count" "$(header "$agents/requests?format=dynamo" Tracespool-Row-Count)" 2
+is "nor can it be cut" "$(problem "$agents/requests?format=dynamo&limit=1")" "400 bad_parameter"
+is "version 2" "$(get "$agents/replay?version=2&format=ndjson" | jq -c '[.schema,.play_id]')" \
+  '["dynamo.agentic_mooncake",null]
+[null,"p"]
+[null,"p"]'
+is "as independent arrivals" "$(get "$agents/replay?mode=standard&format=ndjson" | tail -n 1)" \
+  '{"input_length":0,"output_length":1,"hash_ids":[],"timestamp":30.0}'
+is "only what can be replayed" "$(get "$agents/replay?replayable=true&format=ndjson" | jq -r .request_id)" p1
+is "and its count" "$(header "$agents/replay?replayable=true&format=ndjson" Tracespool-Row-Count)" 1
+is "not agentic" "$(problem "$req/replay?mode=agentic")" "409 not_agentic"
+is "not agentic, version 2" "$(problem "$req/replay?version=2")" "409 not_agentic"
+is "no such mode" "$(problem "$req/replay?mode=fast")" "400 bad_parameter"
+is "sessions" "$(get "$agents/sessions" | jq -c '[.items[]|[.session_id,.parent_session_id,.depth]]')" \
+  '[["p",null,0],["k","p",1]]'
+is "dag" "$(get "$agents/dag?session=p" | jq -c '[.total,.edges[0].relation,.edges[0].inferred]')" '[2,"spawn",true]'
+is "dag of a standard run" "$(get "$req/dag" | jq -c '[.total,.edges]')" '[2,[]]'
+is "arrivals" "$(get "$req/arrivals?bucket_ms=100" | jq -c '[.arrivals,.completed]')" '[[1,0,0,0,0,1],[1,0,0,0,0,1]]'
+is "buckets too small" "$(problem "$req/arrivals?bucket_ms=0")" "400 bad_parameter"
+is "intervals" "$(get "$req/arrivals?interval_s=1" | jq -c .intervals)" \
+  '[{"interval_start":0,"request_count":2,"avg_isl":96,"avg_osl":1}]'
+"$TRACESPOOL" replay -o "$DIR/rows" --version 2 "$DIR/agents.jsonl"
+is "the same without the daemon" "$(cksum <"$DIR/rows")" "$(get "$agents/replay?version=2&format=ndjson" | cksum)"
+is "nothing is left aside" "$(find "$DIR" -maxdepth 1 -name 'rows*' | wc -l)" 1
+find "$SPOOL/.archive" -name agents.jsonl -delete
+is "source not kept" "$(problem "$agents/requests?format=dynamo")" "404 source_not_kept"
 is "nothing that fits Accept" \
   "$(curl -s -o /dev/null -w '%{http_code}' -H 'Accept: image/png' "$B/runs")" 406
 
@@ -125,7 +160,7 @@ is "the last page says so" "$(jq .next_cursor "$DIR/page2")" null
 ok "the next URL is in a header" test -n "$(header '/runs?id_prefix=page-&limit=10' Link)"
 is "a cursor with another sort" "$(problem "/runs?id_prefix=page-&limit=1000&sort=-id&cursor=$cursor")" \
   "400 bad_cursor"
-is "filters" "$(get '/runs?kind=requests&count=true' | jq .total)" 1
+is "filters" "$(get '/runs?kind=requests&count=true' | jq .total)" 2
 is "no file left over" "$(find "$SPOOL" -maxdepth 1 -name 'p*.jsonl' | wc -l)" 0
 daemon_stop
 e2e_done

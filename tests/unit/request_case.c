@@ -174,6 +174,28 @@ static void read_file(const char *path, struct buf *out)
 	fclose(f);
 }
 
+void corpus_read(const char *name, struct buf *out)
+{
+	static const struct input_limits limits = {67108864, 250};
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/%s", corpus_path(), name);
+	CLEAN(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEAN(input_closep) struct input *in = NULL;
+	struct ts_error err = TS_ERROR_INIT;
+	ssize_t n = 1;
+
+	ck_assert_msg(fd >= 0, "cannot open %s", path);
+	ck_assert_int_eq(input_open(fd, input_name_is_gzip(name), &limits, &in, &err), 0);
+	while (n > 0) {
+		ck_assert(buf_reserve(out, 65536));
+		n = input_read(in, out->data + out->len, 65536, &err);
+		ck_assert_msg(n >= 0, "%s: %s", path, err.message);
+		out->len += (size_t)n;
+		out->data[out->len] = 0;
+	}
+}
+
 unsigned corpus_each(void (*run)(const struct request_case *c))
 {
 	static const char *const folders[] = {"dynamo", "real"};

@@ -48,6 +48,9 @@ unsigned corpus_each(void (*run)(const struct request_case *c));
 int case_load(const struct request_case *c, struct sink *sink, struct trace_counts *counts,
 	      struct ts_error *err);
 
+/* A file of the corpus, inflated if its name ends in .gz; freed with buf_done. */
+void corpus_read(const char *name, struct buf *out);
+
 /* Loads lines given as text, one shard. */
 int text_load(const char *text, struct sink *sink, struct trace_counts *counts,
 	      struct ts_error *err);
