@@ -16,6 +16,7 @@ agentic() { # ID TIME SESSION
   request "$1" "$2" | sed "s/\"request\"/\"agent_context\":{\"session_id\":\"$3\"},\"request\"/"
 }
 capture() { get '/captures?limit=1000' | jq -c --arg n "$1" ".items[]|select(.name==\$n)|$2"; }
+has_capture() { [ -n "$(capture "$1" .name)" ]; }
 problem() { curl -s "$B$1" | jq -c '[.status,.code]'; }
 etag() { curl -fsSI "$B$1" | tr -d '\r' | sed -n 's/^ETag: //Ip'; }
 
@@ -58,7 +59,7 @@ is 'nor are its requests' "$(problem /captures/day/requests)" '[404,"unknown_cap
 
 # ---- the recorder starts again
 { request a 11000; } | segment night.000000.jsonl.gz
-wait_until test -n "$(capture 'night~2' .name)"
+wait_until has_capture 'night~2'
 { request c 13000; } | segment night.000002.jsonl.gz
 { request b 12000; } | segment night.000001.jsonl.gz
 wait_until run_count_is 7
