@@ -66,7 +66,7 @@ select outcome, timestamp_ns, reason from terminal_rows;
 select s.no, s.start_ns, t.closed, t.duration_ns, s.id, s.name, s.parent_id, s.span_kind,
 	s.measured, s.step, t.parent_no
 from span_rows s cross join span_time_rows t on t.no = s.no
-	left join span_depth_rows d on d.no = s.no
+	left join span_figure_rows d on d.no = s.no
 order by s.start_ns, t.closed, t.duration_ns desc, d.depth, s.id;
 
 -- name: trace_ops

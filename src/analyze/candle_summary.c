@@ -13,7 +13,8 @@ enum {
 	SUMMARY_TOP = 10, /* rows of slowest_spans and slowest_ops, as it is stored */
 	TEXT_MAX = 1024,  /* bytes of a text in the summary */
 	TAGS_MAX = 200,
-	TAGS_BYTES_MAX = 24 * 1024, /* the summary stays below 64 KiB whatever the run */
+	TAGS_BYTES_MAX = 12 * 1024, /* the summary stays below 64 KiB whatever the run */
+	ESCAPED_MAX = 1536, /* bytes of a text once it is escaped: control characters take six */
 };
 
 struct meta {
@@ -81,13 +82,29 @@ static void note_cut(struct summary *s, const char *name)
 	s->cut[s->cut_count++] = name;
 }
 
-/* A text of at most TEXT_MAX bytes, cut at a character border. */
+/* Bytes of a character in a JSON string. */
+static size_t escaped(unsigned char c)
+{
+	if (c == '"' || c == '\\')
+		return 2;
+	return c < 0x20 ? 6 : 1;
+}
+
+/* A text of at most TEXT_MAX bytes, ESCAPED_MAX in JSON, cut at a character border. */
 static struct ts_str cut_text(struct summary *s, const char *name, struct ts_str text)
 {
-	if (text.n <= TEXT_MAX)
+	size_t n = 0, cost = 0;
+
+	while (n < text.n && n < TEXT_MAX) {
+		cost += escaped((unsigned char)text.p[n]);
+		if (cost > ESCAPED_MAX)
+			break;
+		n++;
+	}
+	if (n == text.n)
 		return text;
 	note_cut(s, name);
-	return ts_str(text.p, text_utf8_prefix(text.p, TEXT_MAX));
+	return ts_str(text.p, text_utf8_prefix(text.p, n));
 }
 
 static void put_text(struct summary *s, const char *name, struct ts_str text)

@@ -69,6 +69,7 @@ START_TEST(the_summary_has_its_members_in_order_and_null_for_what_is_not_known)
 			 "\"outcome_reason\":\"why\",\"total_ns\":0,\"op_count\":0,"
 			 "\"span_count\":0,\"root_span_count\":0,\"max_depth\":0,"
 			 "\"alloc_count\":0,\"free_count\":0,\"logical_peak_bytes\":null,"
+			 "\"retained_bytes\":null,\"device_peak_used_bytes\":null,"
 			 "\"tensor_count\":0,\"tensor_stats_count\":0,\"non_finite_count\":0,"
 			 "\"gradients\":{\"present\":0,\"missing\":0,\"zero\":0,"
 			 "\"non_finite\":0},\"steps\":{\"forward_ns\":null,"

@@ -179,6 +179,9 @@ static void put_run(struct analysis *a, const struct run *r)
 		analysis_put(a, ROW_DEVICE_INTERVAL,
 			     &(struct row_device_interval){.span_id = S(r->interval[i].span),
 							   .device = S("d"),
+							   .stream_id = S("s"),
+							   .clock_id = S("c"),
+							   .backend = S("b"),
 							   .duration_ns = r->interval[i].duration});
 	for (unsigned i = 0; i < r->samples; i++)
 		analysis_put(

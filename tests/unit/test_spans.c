@@ -395,7 +395,8 @@ START_TEST(long_names_leave_rows_out_of_the_slowest_and_the_summary_small)
 	ck_assert_ptr_nonnull(name);
 	memset(name, 1, 5000); /* each byte becomes six */
 	analysis_begin(&a);
-	analysis_put(&a, ROW_META, &(struct row_meta){.run_id = TS_STR("r")});
+	analysis_put(&a, ROW_META,
+		     &(struct row_meta){.run_id = TS_STR("r"), .capture_contract = TS_STR("{}")});
 	analysis_put(&a, ROW_TERMINAL, &(struct row_terminal){.outcome = TS_STR("complete")});
 	for (uint64_t i = 1; i <= 20; i++) {
 		char id[8];
