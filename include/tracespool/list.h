@@ -118,5 +118,7 @@ int page_count(struct db *db, const struct list *l, const struct list_request *r
  * list_requests, list_tools: a run file's connection; nested members as http-api.md 4.1 has them.
  */
 extern const struct list list_runs, list_receipts, list_requests, list_tools;
+/* list_memory_events: an execution run's connection; memory records in time order. */
+extern const struct list list_memory_events;
 
 #endif

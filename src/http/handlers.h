@@ -15,5 +15,8 @@ handler_fn handle_runs, handle_run, handle_summary;
 handler_fn handle_requests, handle_replay, handle_tools;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
+/* memory.c */
+handler_fn handle_memory, handle_memory_events, handle_view_memory, handle_view_footprints,
+	handle_view_heaviest;
 
 #endif

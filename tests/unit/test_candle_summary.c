@@ -50,6 +50,7 @@ START_TEST(the_summary_has_its_members_in_order_and_null_for_what_is_not_known)
 			 "\"outcome_reason\":\"why\",\"total_ns\":0,\"op_count\":0,"
 			 "\"span_count\":0,\"root_span_count\":0,\"max_depth\":0,"
 			 "\"alloc_count\":0,\"free_count\":0,\"logical_peak_bytes\":null,"
+			 "\"retained_bytes\":null,\"device_peak_used_bytes\":null,"
 			 "\"tags\":{\"a\":\"1\",\"b\":\"\\u0000\"}}\n");
 	ck_assert(ts_str_is(
 		a.r.meta, "{\"schema\":\"candle-graph/trace/10\",\"run_id\":\"lab/r\\\"1\","
