@@ -124,5 +124,7 @@ extern const struct list list_runs, list_receipts, list_requests, list_tools, li
 extern const struct list list_tensors, list_tensor_stats, list_gradients, list_edges,
 	list_device_intervals;
 extern const struct list list_spans, list_ops, list_op_groups;
+/* Memory records in time order. */
+extern const struct list list_memory_events;
 
 #endif

@@ -13,7 +13,7 @@ enum {
 	SUMMARY_TOP = 10, /* rows of slowest_spans and slowest_ops, as it is stored */
 	TEXT_MAX = 1024,  /* bytes of a text in the summary */
 	TAGS_MAX = 200,
-	TAGS_BYTES_MAX = 12 * 1024, /* the summary stays below 64 KiB whatever the run */
+	TAGS_BYTES_MAX = 10 * 1024, /* the summary stays below 64 KiB whatever the run */
 	ESCAPED_MAX = 1536, /* bytes of a text once it is escaped: control characters take six */
 };
 

@@ -12,7 +12,7 @@
 
 enum {
 	HEALTH_ISSUES_SHOWN = 200,       /* in summary and receipt (http-api.md 3.3) */
-	HEALTH_ISSUES_BYTES = 20 * 1024, /* of them: the summary stays below 64 KiB */
+	HEALTH_ISSUES_BYTES = 28 * 1024, /* of them: the summary stays below 64 KiB */
 	HEALTH_REASON_MAX = 1024,        /* bytes of the recorded reason in a message */
 };
 

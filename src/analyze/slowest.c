@@ -5,8 +5,8 @@
 
 enum {
 	TEXT_MAX = 1024,       /* bytes of a text in a summary */
-	SPANS_MAX = 12 * 1024, /* bytes of each array: a summary stays small whatever the names */
-	OPS_MAX = 6 * 1024,
+	SPANS_MAX = 10 * 1024, /* bytes of each array: a summary stays small whatever the names */
+	OPS_MAX = 5 * 1024,
 };
 
 static void put_text(struct json_writer *w, const char *name, struct ts_str text, bool *cut)

@@ -34,5 +34,8 @@ handler_fn handle_export, handle_trace;
 handler_fn handle_source;
 /* receipts.c */
 handler_fn handle_receipts, handle_receipt, handle_quarantine, handle_quarantined;
+/* memory.c */
+handler_fn handle_memory, handle_memory_events, handle_view_memory, handle_view_footprints,
+	handle_view_heaviest;
 
 #endif

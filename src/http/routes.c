@@ -14,6 +14,8 @@ static const char *const arrival_params[] = {"bucket_ms", "interval_s", NULL};
 static const char *const source_params[] = {"decode", "shard", NULL};
 static const char *const trace_params[] = {"from_ns", "to_ns",    "min_duration_ns",
 					   "include", "download", NULL};
+static const char *const memory_params[] = {"device", "category", "points", "top", "plane", NULL};
+static const char *const footprint_params[] = {"limit", NULL};
 static const char *const receipt_params[] = {"wait", "after", NULL};
 
 #define ALL_FORMS (FORM_JSON | FORM_ARRAY | FORM_NDJSON)
@@ -55,6 +57,11 @@ const struct route http_routes[] = {
 	{"/runs/{id}/export", handle_export, FORM_NDJSON, NULL, NULL},
 	{"/runs/{id}/trace.json", handle_trace, FORM_JSON, trace_params, NULL},
 	{"/runs/{id}/source", handle_source, FORM_BYTES, source_params, NULL},
+	{"/runs/{id}/memory", handle_memory, FORM_JSON, memory_params, NULL},
+	{"/runs/{id}/memory/events", handle_memory_events, ALL_FORMS, NULL, &list_memory_events},
+	{"/runs/{id}/views/memory", handle_view_memory, FORM_JSON, NULL, NULL},
+	{"/runs/{id}/views/footprints", handle_view_footprints, FORM_JSON, footprint_params, NULL},
+	{"/runs/{id}/views/heaviest", handle_view_heaviest, FORM_JSON, NULL, NULL},
 	{"/ingest", handle_ingest, FORM_JSON, NULL, NULL},
 	{"/ingest/receipts", handle_receipts, ALL_FORMS, NULL, &list_receipts},
 	{"/ingest/receipts/{key}", handle_receipt, FORM_JSON, receipt_params, NULL},

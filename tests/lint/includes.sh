@@ -12,6 +12,7 @@ BEGIN {
   n = split("store list capture", h); for (i = 1; i <= n; i++) room[h[i]] = "store"
   n = split("conf input spool format rows analyze replay export ingest http", h)
   for (i = 1; i <= n; i++) room[h[i]] = h[i]
+  room["memory"] = "analyze"
 
   may["base"] = "base"
   may["json"] = "json base"

@@ -14,4 +14,7 @@ void document(struct analysis *a, const struct memory_ask *ask, struct buf *out)
 /* One random trace: document, filtered pictures and memory of spans against the slow way. */
 void naive_round(uint32_t seed);
 
+/* The tests over the shared corpus; none, with a word about it, where it is absent. */
+void add_memory_corpus_tests(TCase *t);
+
 #endif
