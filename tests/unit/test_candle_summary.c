@@ -192,7 +192,7 @@ START_TEST(tags_are_cut_by_number_and_by_size)
 	assert_tags(201, 10, 200);
 	assert_tags(900, 10, 200);
 	assert_tags(3, 5000, 3);
-	/* A tag of 1000 takes 1000 + 10 bytes, the comma counted: 24 fit into 24 KiB. */
+	/* A tag of 1000 takes 1000 + 10 bytes, the comma counted: 10 fit into 10 KiB. */
 	assert_tags(199, 1000, 10);
 }
 END_TEST
