@@ -136,8 +136,12 @@ int health_large_numbers(struct health *h, const struct execution_figures *f, st
 	if (n < 0)
 		return -1;
 	if (n == 1) {
-		snprintf(where, sizeof(where), "%s of %s %llu", SHOWN(query_str(q, 0)),
-			 SHOWN(query_str(q, 1)), (unsigned long long)query_u64(q, 2));
+		/* Spans have no place of their own that an export keeps. */
+		if (ts_str_is(query_str(q, 1), "span"))
+			snprintf(where, sizeof(where), "%s of a span", SHOWN(query_str(q, 0)));
+		else
+			snprintf(where, sizeof(where), "%s of %s %llu", SHOWN(query_str(q, 0)),
+				 SHOWN(query_str(q, 1)), (unsigned long long)query_u64(q, 2));
 		return large(h, err, where);
 	}
 	if (find_large_shape(h, &kind, &no, err) < 0)
