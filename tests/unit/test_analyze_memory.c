@@ -17,11 +17,23 @@
 
 #define ALL 31u
 
+/* The sanitizers make all of it some ten times slower. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define ROUNDS 400
+#define STORAGES 200000
+#else
+#define ROUNDS 2000
+#define STORAGES 1000000
+#endif
+
 /* ---- random traces ---- */
 
 START_TEST(random_traces_give_what_the_rules_give_the_slow_way)
 {
-	for (uint32_t seed = 1; seed <= 2000; seed++)
+	for (uint32_t seed = 1; seed <= ROUNDS; seed++)
 		naive_round(seed);
 }
 END_TEST
@@ -164,7 +176,7 @@ END_TEST
 /* A million storages live at once, the peak rising to the end; a picture of 500 points. */
 START_TEST(a_million_storages_live_at_once_with_the_peak_at_the_end)
 {
-	enum { N = 1000000 };
+	enum { N = STORAGES };
 	struct buf out CLEAN(buf_done) = BUF_INIT;
 	struct arena trees CLEAN(arena_done) = {0};
 	struct analysis a;
