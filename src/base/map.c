@@ -36,7 +36,8 @@ static uint64_t hash_bytes(const char *p, size_t n)
 		h = mix(h ^ w, 0xa0761d6478bd642fu ^ h >> 29);
 	}
 	w = 0;
-	memcpy(&w, p, n);
+	if (n) /* an empty string may have no place at all, which memcpy does not allow */
+		memcpy(&w, p, n);
 	return mix(h ^ w, 0x8ebc6af09c88c6e3u);
 }
 
@@ -148,7 +149,7 @@ static size_t strmap_slot(const struct strmap *m, struct ts_str s)
 	while (m->slot[i]) {
 		struct ts_str have = strmap_get(m, m->slot[i] - 1);
 
-		if (have.n == s.n && memcmp(have.p, s.p, s.n) == 0)
+		if (have.n == s.n && (s.n == 0 || memcmp(have.p, s.p, s.n) == 0))
 			break;
 		i = (i + 1) & mask;
 	}
@@ -222,7 +223,8 @@ uint32_t strmap_add(struct strmap *m, struct ts_str s, bool *ret_new)
 			return STRMAP_NONE;
 		uint64_t begin = m->count ? m->end[m->count - 1] : 0;
 
-		memcpy(m->bytes + begin, s.p, s.n);
+		if (s.n)
+			memcpy(m->bytes + begin, s.p, s.n);
 		m->end[m->count] = begin + s.n;
 		m->slot[i] = (uint32_t)++m->count;
 	}

@@ -161,7 +161,7 @@ int merge_check(struct merge *m, struct merge_clash *ret, struct ts_error *err)
 	while ((n = query_step(q, err)) > 0) {
 		struct ts_str id = query_str(q, 0);
 
-		if (before.data && before.len == id.n && memcmp(before.data, id.p, id.n) == 0 &&
+		if (before.data && ts_str_eq(ts_str(before.data, before.len), id) &&
 		    query_u64(q, 1) < earliest) {
 			earliest = query_u64(q, 1);
 			keep_clash(q, shard, line, ret);

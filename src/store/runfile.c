@@ -12,6 +12,10 @@
 #include "sql.h"
 #include "tracespool/util.h"
 
+/* What a drop may have to be of few rows, and to be worth small pages. */
+#define BLANK_BYTES ((uint64_t)256 << 10)
+#define SMALL_BYTES ((uint64_t)1 << 20)
+
 struct runfile {
 	struct sink sink; /* first: the sink is the run file */
 	struct store *st; /* NULL: anonymous */
@@ -19,6 +23,7 @@ struct runfile {
 	struct db *db;
 	int fd; /* of the private file; -1: anonymous */
 	char name[48];
+	bool blank; /* begun with all indexes */
 	bool indexed, published;
 	struct batch *batches[ROW_KIND_COUNT];
 };
@@ -46,9 +51,12 @@ static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error 
 {
 	char *file CLEAN(free_ptr) = NULL;
 	char sql[320];
-	bool small = size_hint < 1024 * 1024;
+	bool small = size_hint < SMALL_BYTES;
 
+	rf->blank = rf->st && size_hint < BLANK_BYTES;
 	if (rf->st && make_private(rf, err) < 0)
+		return -1;
+	if (rf->blank && blank_write(rf->fd, rf->kind, err) < 0)
 		return -1;
 	if (rf->st && asprintf(&file, "%s/tmp/%s", rf->st->path, rf->name) < 0) {
 		file = NULL;
@@ -67,16 +75,15 @@ static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error 
 	return db_exec(rf->db, sql, err);
 }
 
-static int run_text(struct runfile *rf, const char *part, struct ts_error *err)
+int run_schema(struct db *db, enum run_kind kind, const char *part, struct ts_error *err)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "%s-%s", rf->kind == RUN_EXECUTION ? "execution" : "requests",
-		 part);
+	snprintf(name, sizeof(name), "%s-%s", kind == RUN_EXECUTION ? "execution" : "requests", part);
 	const char *sql = sql_find(sql_run_texts, name);
 
 	CHECK(sql);
-	return db_exec(rf->db, sql, err);
+	return db_exec(db, sql, err);
 }
 
 int runfile_create(struct store *st, enum run_kind kind, uint64_t size_hint, struct runfile **ret,
@@ -90,7 +97,8 @@ int runfile_create(struct store *st, enum run_kind kind, uint64_t size_hint, str
 	rf->st = st;
 	rf->kind = kind;
 	rf->fd = -1;
-	if (open_private(rf, size_hint, err) < 0 || run_text(rf, "tables", err) < 0)
+	if (open_private(rf, size_hint, err) < 0 ||
+	    (!rf->blank && run_schema(rf->db, kind, "tables", err) < 0))
 		goto fail;
 	for (unsigned i = 0; i < ROW_KIND_COUNT; i++)
 		if (row_shapes[i].kind == kind &&
@@ -148,7 +156,8 @@ struct db *runfile_db(struct runfile *rf)
 
 int runfile_index(struct runfile *rf, struct ts_error *err)
 {
-	if (runfile_flush(rf, err) < 0 || run_text(rf, "index", err) < 0)
+	if (runfile_flush(rf, err) < 0 ||
+	    (!rf->blank && run_schema(rf->db, rf->kind, "index", err) < 0))
 		return -1;
 	rf->indexed = true;
 	return 0;

@@ -314,7 +314,9 @@ START_TEST(string_maps_number_strings_in_order)
 	char text[16];
 
 	ck_assert_uint_eq(strmap_find(&m, TS_STR("x")), STRMAP_NONE);
+	ck_assert_uint_eq(strmap_add(&m, ts_str(NULL, 0), &fresh), 0); /* empty, without a place */
 	ck_assert_uint_eq(strmap_add(&m, TS_STR(""), &fresh), 0);
+	ck_assert(!fresh);
 	ck_assert_uint_eq(strmap_add(&m, ts_str("a\0b", 3), &fresh), 1);
 	ck_assert_uint_eq(strmap_add(&m, TS_STR("a"), &fresh), 2);
 	ck_assert(fresh);
