@@ -185,11 +185,26 @@ where p.series = ?1 order by p.no;
 select timestamp_ns, device, used_bytes, free_bytes, reserved_bytes, capacity_bytes
 from device_memory_rows where rowid = ?1;
 
--- name: heaviest_spans
-select s.no, s.id, s.name, m.allocated_bytes, m.peak_live_bytes
-from span_memory_rows m cross join span_rows s on s.no = m.no
+-- name: heaviest_span_pick
+-- Of the measured span and those below it, which the numbers of the tree tell.
+insert into heavy_span_rows(no)
+select f.no
+from (select f.tree_first, f.tree_last
+	from span_rows s join span_figure_rows f on f.no = s.no where s.measured limit 1) measured
+cross join span_figure_rows f
+	on f.tree_no between measured.tree_first and measured.tree_last
+cross join span_rows s on s.no = f.no
+cross join span_memory_rows m on m.no = f.no
 where m.allocated_bytes is not null and not (s.parent_id is not null and s.span_kind = 'op')
-order by m.allocated_bytes desc, s.id;
+order by m.allocated_bytes desc, f.id_order
+limit 8;
+
+-- name: heaviest_spans
+select s.id, s.name, m.allocated_bytes, m.peak_live_bytes
+from heavy_span_rows h
+cross join span_rows s on s.no = h.no
+cross join span_memory_rows m on m.no = h.no
+order by h.place;
 
 -- name: heaviest_op_spans
 select s.id, s.name, m.allocated_bytes
@@ -203,10 +218,14 @@ from lifetime_rows l cross join memory_rows m on m.rowid = l.alloc
 where m.op_name is not null
 order by m.span_id, m.op_name;
 
--- name: heaviest_ops
-select span_id, op_name, row_number() over (partition by span_id order by rowid) - 1
+-- name: heaviest_ops_of_span
+select op_name, row_number() over (order by rowid) - 1
 from op_rows
-order by span_id, op_name;
+where span_id = ?1
+order by op_name;
 
--- name: heaviest_parents
-select t.parent_no, s.measured from span_rows s join span_time_rows t on t.no = s.no order by s.no;
+-- name: heaviest_op_insert
+insert into heavy_op_rows(id, name, allocated_bytes) values (?1, ?2, ?3);
+
+-- name: heaviest_ops
+select id, name, allocated_bytes from heavy_op_rows order by place;

@@ -134,6 +134,15 @@ create table lifetime_alias_rows(
 	event integer,             -- rowid in memory_rows of an alloc while it was live
 	primary key(lifetime, event)
 ) without rowid;
+create table heavy_span_rows(
+	place integer primary key, -- from 1, most allocated first
+	no integer                 -- that of span_rows
+);
+create table heavy_op_rows(
+	place integer primary key, -- from 1, most allocated first
+	id text,                   -- SPAN/op/N, or that of a span
+	name text, allocated_bytes integer
+);
 create table memory_device_rows(
 	no integer primary key,    -- from 1, by device
 	device text, storage_allocation_count integer, matched_storage_free_count integer,

@@ -272,7 +272,7 @@ int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *
 
 	if (memory_pair(db, f, &devices, err) < 0 ||
 	    in_time_order(db, f->span_count, devices > 0, totals, err) < 0 ||
-	    by_device(db, devices, totals, err) < 0)
+	    by_device(db, devices, totals, err) < 0 || memory_heaviest(db, err) < 0)
 		return -1;
 	unsigned series = SERIES_DEVICE;
 

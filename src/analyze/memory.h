@@ -156,6 +156,11 @@ struct span_forest {
 int span_forest_build(struct span_forest *f, uint32_t *parent, uint32_t n, struct ts_error *err);
 void span_forest_done(struct span_forest *f);
 
+/* ---- memory_heaviest.c ---- */
+
+/* Writes heavy_span_rows and heavy_op_rows, after span_memory_rows and span_figure_rows. */
+int memory_heaviest(struct db *db, struct ts_error *err);
+
 /* ---- memory_physical.c ---- */
 
 int physical_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
