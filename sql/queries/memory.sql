@@ -24,6 +24,12 @@ values (?1, ?2, ?3, ?4, ?5);
 -- name: memory_device_peak
 update memory_device_rows set peak_live_bytes = ?2, peak_timestamp_ns = ?3 where no = ?1;
 
+-- name: memory_record_count
+select coalesce(max(rowid), 0) from memory_rows;
+
+-- name: device_sample_count
+select coalesce(max(rowid), 0) from device_memory_rows;
+
 -- name: memory_times
 select timestamp_ns from memory_rows order by timestamp_ns;
 

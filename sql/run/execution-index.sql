@@ -173,4 +173,4 @@ create view span_memory as select
 	@U64(m.allocated_bytes)@ as allocated_bytes,
 	@U64(m.peak_live_bytes)@ as peak_live_bytes,
 	@U64(m.residual_bytes)@ as residual_bytes
-from span_memory_rows m join span_rows s on s.no = m.no;
+from span_rows s left join span_memory_rows m on m.no = s.no;

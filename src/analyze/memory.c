@@ -5,6 +5,16 @@
 
 #include "tracespool/util.h"
 
+int count_rows(struct db *db, const char *statement, uint64_t *ret, struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	if (query_open(db, statement, &q, err) < 0 || query_step(q, err) < 0)
+		return -1;
+	*ret = query_u64(q, 0);
+	return 0;
+}
+
 /* All series of one pass over the lifetimes in time order: all storages and each category. */
 struct all_series {
 	struct flow_user user; /* first */
@@ -70,7 +80,7 @@ static int write_points(struct db *db, unsigned series, const struct thinner *t,
 			struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
-	struct thin_row *rows CLEAN(free_ptr) = malloc(THIN_ROWS_MAX * sizeof(*rows));
+	struct thin_row *rows CLEAN(free_ptr) = malloc((2 * t->count + 2) * sizeof(*rows));
 
 	if (!rows)
 		return ts_error_nomem(err);
@@ -91,8 +101,8 @@ static int write_points(struct db *db, unsigned series, const struct thinner *t,
 	return 0;
 }
 
-static int in_time_order(struct db *db, uint64_t spans, bool given, struct memory_totals *totals,
-			 struct ts_error *err)
+static int in_time_order(struct db *db, uint64_t spans, uint64_t records,
+			 struct memory_totals *totals, struct ts_error *err)
 {
 	struct all_series *a = calloc(1, sizeof(*a));
 	struct flow f = {0};
@@ -102,16 +112,16 @@ static int in_time_order(struct db *db, uint64_t spans, bool given, struct memor
 		return -1;
 	a->user = (struct flow_user){all_start, all_end, all_point};
 	for (unsigned i = 0; i < SERIES_DEVICE && n == 0; i++)
-		n = thin_init(&a->of[i].thin, err);
+		n = thin_init(&a->of[i].thin, records, err);
 	if (n == 0)
-		n = span_memory_open(db, spans, &a->spans, err);
+		n = span_memory_open(db, spans, records, &a->spans, err);
 	if (n == 0)
 		n = flow_open(db, false, NULL, &f, err);
 	if (n == 0)
 		n = flow_run(&f, &a->user, err);
 	flow_done(&f);
 	if (n == 0)
-		n = span_memory_write(a->spans, db, given, err);
+		n = span_memory_write(a->spans, db, err);
 	for (unsigned i = 0; i < SERIES_DEVICE && n == 0; i++) {
 		totals[i] = a->of[i].totals;
 		n = write_points(db, i, &a->of[i].thin, err);
@@ -138,8 +148,8 @@ static int set_device_peak(struct query *q, uint64_t device, const struct memory
 }
 
 /* Device by device. With one device only, all is known. */
-static int by_device(struct db *db, uint64_t devices, struct memory_totals *totals,
-		     struct ts_error *err)
+static int by_device(struct db *db, uint64_t devices, uint64_t records,
+		     struct memory_totals *totals, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
 	struct device_series d = {.user = {device_start, device_end, device_point}};
@@ -149,7 +159,7 @@ static int by_device(struct db *db, uint64_t devices, struct memory_totals *tota
 		return -1;
 	if (devices <= 1)
 		return devices ? set_device_peak(q, 1, &totals[0], err) : 0;
-	int n = thin_init(&d.s.thin, err);
+	int n = thin_init(&d.s.thin, records, err);
 
 	if (n == 0)
 		n = flow_open(db, true, NULL, &f, err);
@@ -268,11 +278,14 @@ static int write_totals(struct db *db, const struct memory_totals *totals, unsig
 int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err)
 {
 	struct memory_totals totals[SERIES_COUNT] = {0};
-	uint64_t devices = 0;
+	uint64_t devices = 0, records = 0;
 
-	if (memory_pair(db, f, &devices, err) < 0 ||
-	    in_time_order(db, f->span_count, devices > 0, totals, err) < 0 ||
-	    by_device(db, devices, totals, err) < 0 || memory_heaviest(db, err) < 0)
+	if (count_rows(db, "memory_record_count", &records, err) < 0)
+		return -1;
+	if (records > 0 &&
+	    (memory_pair(db, f, &devices, err) < 0 ||
+	     in_time_order(db, f->span_count, records, totals, err) < 0 ||
+	     by_device(db, devices, records, totals, err) < 0 || memory_heaviest(db, err) < 0))
 		return -1;
 	unsigned series = SERIES_DEVICE;
 

@@ -19,6 +19,11 @@
 
 extern const char *const memory_category_names[MEMORY_CATEGORIES];
 
+/* ---- memory.c ---- */
+
+/* The number that a statement of one row gives. */
+int count_rows(struct db *db, const char *statement, uint64_t *ret, struct ts_error *err);
+
 /* ---- memory_pair.c ---- */
 
 /* Writes lifetime_rows, lifetime_alias_rows and memory_device_rows without peaks. */
@@ -43,12 +48,13 @@ struct thin_bucket {
 /* Intervals of `width` points each; when they are too many, neighbours become one. */
 struct thinner {
 	struct thin_bucket *buckets;
-	size_t count;
+	size_t count, cap;
 	uint64_t width, points;
 	struct thin_point first, last;
 };
 
-int thin_init(struct thinner *t, struct ts_error *err);
+/* points: not more will be added. */
+int thin_init(struct thinner *t, uint64_t points, struct ts_error *err);
 void thin_done(struct thinner *t);
 void thin_clear(struct thinner *t);
 void thin_add(struct thinner *t, struct thin_point p);
@@ -131,14 +137,15 @@ int peaks_find(struct db *db, struct memory_totals *totals, unsigned n,
 
 struct span_memory;
 
-int span_memory_open(struct db *db, uint64_t span_count, struct span_memory **ret,
+/* events: about as many will be added; the working memory is made for them. */
+int span_memory_open(struct db *db, uint64_t span_count, uint64_t events, struct span_memory **ret,
 		     struct ts_error *err);
 void span_memory_close(struct span_memory *m); /* takes NULL */
 /* Events in time order; at one time ends first: those of lifetimes that began before it. */
 int span_memory_add(struct span_memory *m, uint64_t time, bool start, bool instant, uint64_t bytes,
 		    uint64_t span_no, struct ts_error *err);
-/* Writes span_memory_rows. given: there are memory records. */
-int span_memory_write(struct span_memory *m, struct db *db, bool given, struct ts_error *err);
+/* Writes span_memory_rows. */
+int span_memory_write(struct span_memory *m, struct db *db, struct ts_error *err);
 
 /* The spans as a forest in preorder, the heavy child first; a ring of parents is one node. */
 struct span_forest {

@@ -143,9 +143,15 @@ static int read_all(struct db *db, struct physical *p, struct ts_error *err)
 int physical_figures(struct db *db, struct execution_figures *f, struct ts_error *err)
 {
 	struct physical p = {.device = BUF_INIT, .f = f};
-	int n = thin_init(&p.thin, err);
+	uint64_t samples = 0;
 
-	p.rows = malloc(THIN_ROWS_MAX * sizeof(*p.rows));
+	if (count_rows(db, "device_sample_count", &samples, err) < 0)
+		return -1;
+	if (samples == 0)
+		return 0;
+	int n = thin_init(&p.thin, samples, err);
+
+	p.rows = malloc((2 * p.thin.cap + 2) * sizeof(*p.rows));
 	if (n == 0 && !p.rows)
 		n = ts_error_nomem(err);
 	if (n == 0)

@@ -247,7 +247,7 @@ static int work_out(struct memory_document *d, struct ts_error *err)
 	struct chosen_series c = {.user = {chosen_start, chosen_end, chosen_point}};
 	struct peak_taker taker = {{take_device, take_category, take_largest}, d};
 	struct flow f = {0};
-	int n = thin_init(&c.s.thin, err);
+	int n = thin_init(&c.s.thin, UINT64_MAX, err);
 
 	if (n == 0)
 		n = flow_open(d->db, false, &p->choice, &f, err);
@@ -270,7 +270,7 @@ static int work_out_samples(struct memory_document *d, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
 	struct thinner t;
-	int n = thin_init(&t, err);
+	int n = thin_init(&t, UINT64_MAX, err);
 
 	if (n == 0)
 		n = query_open(d->db, "device_samples", &q, err);

@@ -18,6 +18,7 @@
 
 #include "tracespool/util.h"
 
+#define SLICE_TINY 64u
 #define SLICE_MIN 65536u
 #define SLICE_MAX 1048576u
 
@@ -263,7 +264,19 @@ static int read_spans(struct span_memory *m, struct db *db, uint32_t *parent, ui
 	return more;
 }
 
-int span_memory_open(struct db *db, uint64_t span_count, struct span_memory **ret,
+/* Room for all events, but no more than a slice should have. */
+static uint32_t slice_size(uint64_t spans, uint64_t events)
+{
+	uint32_t size = SLICE_MIN;
+
+	while (size < SLICE_MAX && size < spans / 16)
+		size *= 2;
+	while (size > SLICE_TINY && size / 2 > events)
+		size /= 2;
+	return size;
+}
+
+int span_memory_open(struct db *db, uint64_t span_count, uint64_t events, struct span_memory **ret,
 		     struct ts_error *err)
 {
 	struct span_memory *m = calloc(1, sizeof(*m));
@@ -272,8 +285,7 @@ int span_memory_open(struct db *db, uint64_t span_count, struct span_memory **re
 	CHECK(span_count <= DEPTH_SPANS_MAX);
 	if (!m)
 		return ts_error_nomem(err);
-	for (m->cap = SLICE_MIN; m->cap < SLICE_MAX && m->cap < n / 16;)
-		m->cap *= 2;
+	m->cap = slice_size(n, events);
 	parent = calloc((size_t)n + 1, sizeof(*parent));
 	m->spans = calloc((size_t)n + 1, sizeof(*m->spans));
 	m->touched = calloc((size_t)n / 8 + 1, 1);
@@ -361,22 +373,21 @@ static void bind_opt(struct query *q, int i, bool has, uint64_t v)
 		query_bind_null(q, i);
 }
 
-static void bind_span(struct query *insert, struct span_state *s, struct opt_u64 own, bool complete,
-		      bool given)
+static void bind_span(struct query *insert, struct span_state *s, struct opt_u64 own, bool complete)
 {
-	bool timed = given && s->closed && (s->met || complete);
+	bool timed = s->closed && (s->met || complete);
 	bool empty = s->end <= s->begin;
 
 	note_peak(s, s->live); /* where nothing happened behind its begin */
 	/* A missing end counts as the last moment, which is not behind a span that ends there. */
 	wide residual = empty || s->end == UINT64_MAX ? 0 : s->plain;
 
-	bind_opt(insert, 2, given && (own.has || complete), own.v);
+	bind_opt(insert, 2, own.has || complete, own.v);
 	bind_opt(insert, 3, timed, empty ? 0 : s->peak);
 	bind_opt(insert, 4, timed, residual > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)residual);
 }
 
-int span_memory_write(struct span_memory *m, struct db *db, bool given, struct ts_error *err)
+int span_memory_write(struct span_memory *m, struct db *db, struct ts_error *err)
 {
 	struct query *own CLEAN(query_closep) = NULL, *insert CLEAN(query_closep) = NULL;
 	bool complete = false;
@@ -397,7 +408,7 @@ int span_memory_write(struct span_memory *m, struct db *db, bool given, struct t
 		if (n < 0)
 			break;
 		query_bind_u64(insert, 1, i);
-		bind_span(insert, &m->spans[i], sum, complete, given);
+		bind_span(insert, &m->spans[i], sum, complete);
 		n = query_step(insert, err);
 		query_reset(insert);
 	}

@@ -6,10 +6,10 @@
 
 #include "tracespool/util.h"
 
-int thin_init(struct thinner *t, struct ts_error *err)
+int thin_init(struct thinner *t, uint64_t points, struct ts_error *err)
 {
-	*t = (struct thinner){.width = 1};
-	t->buckets = malloc(THIN_BUCKETS * sizeof(*t->buckets));
+	*t = (struct thinner){.width = 1, .cap = points < THIN_BUCKETS ? points + 1 : THIN_BUCKETS};
+	t->buckets = malloc(t->cap * sizeof(*t->buckets));
 	return t->buckets ? 0 : ts_error_nomem(err);
 }
 
@@ -68,10 +68,12 @@ void thin_add(struct thinner *t, struct thin_point p)
 		halve(t);
 	struct thin_bucket alone = {.low = p, .high = p};
 
-	if (p.no / t->width < t->count)
+	if (p.no / t->width < t->count) {
 		join(&t->buckets[t->count - 1], &alone);
-	else
+	} else {
+		CHECK(t->count < t->cap);
 		t->buckets[t->count++] = alone;
+	}
 }
 
 static size_t put(struct thin_row *rows, size_t n, uint64_t bucket, const struct thin_point *p,

@@ -101,8 +101,9 @@ static void assert_spans(struct analysis *a, const struct node *want, const char
 					      "residual_bytes"};
 	struct ts_error err = TS_ERROR_INIT;
 	struct query *q CLEAN(query_closep) = NULL;
-	const char *sql = "select s.id, m.allocated_bytes, m.peak_live_bytes, m.residual_bytes "
-			  "from span_memory_rows m join span_rows s on s.no = m.no order by s.id";
+	const char *sql =
+		"select s.id, m.allocated_bytes, m.peak_live_bytes, m.residual_bytes "
+		"from span_rows s left join span_memory_rows m on m.no = s.no order by s.id";
 
 	assert_fine(query_open_sql(runfile_db(a->rf), sql, strlen(sql), &q, &err), &err);
 	for (const struct node *w = want->child; w; w = w->next) {

@@ -91,8 +91,9 @@ static void timed(const struct trace *t, const struct world *w, unsigned span, u
 static void assert_spans(struct analysis *a, const struct trace *t, const struct world *w,
 			 uint32_t seed)
 {
-	const char *sql = "select allocated_bytes, peak_live_bytes, residual_bytes "
-			  "from span_memory_rows order by no";
+	const char *sql =
+		"select allocated_bytes, peak_live_bytes, residual_bytes "
+		"from span_rows s left join span_memory_rows m on m.no = s.no order by s.no";
 	struct ts_error err = TS_ERROR_INIT;
 	struct query *q CLEAN(query_closep) = NULL;
 

@@ -232,7 +232,7 @@ static void thin_round(uint64_t points, uint64_t want, uint32_t seed)
 	struct thinner t;
 	bool found = false;
 
-	assert_fine(thin_init(&t, &err), &err);
+	assert_fine(thin_init(&t, points, &err), &err);
 	for (uint64_t i = 0; i < points; i++) {
 		seed = seed * 1103515245 + 12345;
 		values[i] = 10 + seed % 1000;
