@@ -39,7 +39,8 @@ int figures_of_requests(struct db *db, uint64_t requests, struct request_figures
 int figures_of_order(struct db *db, struct request_figures *f, struct ts_error *err);
 int figures_of_tools(struct db *db, struct request_figures *f, struct ts_error *err);
 
-/* request_sessions.c: writes a row a session. replay is NULL when no rows exist. */
+/* request_sessions.c: writes a row a session, and stores the rows of the replay, which is NULL when
+ * none exist. */
 int sessions_write(struct db *db, struct replay *replay, struct ts_error *err);
 
 static inline struct opt_double ratio_of(uint64_t a, uint64_t b)

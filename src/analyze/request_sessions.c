@@ -188,7 +188,7 @@ int sessions_write(struct db *db, struct replay *replay, struct ts_error *err)
 
 	if (read_requests(db, &s, err) < 0 || read_tools(db, &s, err) < 0)
 		return -1;
-	if (replay && replay_each_tool_wait(replay, add_wait, &s, err) < 0)
+	if (replay && replay_store(replay, add_wait, &s, err) < 0)
 		return -1;
 	find_depths(&s);
 	return write_rows(db, &s, replay != NULL, err);
