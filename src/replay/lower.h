@@ -87,6 +87,7 @@ struct row {
 	uint32_t no; /* of request_rows */
 	uint64_t input_length, output_tokens, offset_ms;
 	struct numbers ids;    /* of the input's blocks */
+	uint32_t known;        /* how many of them in front earlier inputs had; only when found */
 	bool has_output_ids;   /* it has completion hashes */
 	struct numbers output; /* ids of the blocks from the one on in which the output begins */
 
@@ -107,6 +108,7 @@ struct replay {
 	uint64_t next;          /* request whose row comes next */
 	uint64_t unique_inputs; /* blocks_unique; version 2 only */
 	struct u64map ids;      /* hash to dense id */
+	uint32_t inputs_found;  /* ids below this one are of inputs that were gone through */
 	struct agentic *ag;     /* NULL in standard mode, and where rows are stored */
 	struct query *row, *request_id, *tool;
 	struct query *stored; /* the rows that the run file has; NULL: they are found */

@@ -35,15 +35,35 @@ uint64_t blocks_of(uint64_t tokens, uint64_t size)
 
 /* ---- hash ids ---- */
 
+enum { PREFETCH = 12 };
+
 static int add_ids(struct replay *r, struct numbers *list, struct ts_str blob, uint64_t from,
 		   uint64_t behind, struct ts_error *err)
 {
 	uint32_t id;
 
-	for (uint64_t k = from; k < behind; k++)
+	for (uint64_t k = from; k < behind; k++) {
+		/* The table is large, and each hash stands anywhere in it. */
+		if (k + PREFETCH < behind)
+			u64map_prefetch(&r->ids, hash_at(blob, k + PREFETCH));
 		if (hashes_id(r, hash_at(blob, k), &id, err) < 0 || numbers_add(list, id, err) < 0)
 			return -1;
+	}
 	return 0;
+}
+
+/* Inputs have the ids 0, 1, 2, ... in the order in which they first come, also where completions
+ * have some behind them. */
+static void count_known(struct replay *r, struct row *row)
+{
+	const struct numbers *ids = &row->ids;
+
+	row->known = 0;
+	while (row->known < ids->n && ids->v[row->known] < r->inputs_found)
+		row->known++;
+	for (size_t k = row->known; k < ids->n; k++)
+		if (ids->v[k] >= r->inputs_found)
+			r->inputs_found = ids->v[k] + 1;
 }
 
 static int find_ids(struct replay *r, struct row *row, struct ts_error *err)
@@ -60,6 +80,7 @@ static int find_ids(struct replay *r, struct row *row, struct ts_error *err)
 	row->has_output_ids = completion.p != NULL;
 	if (add_ids(r, &row->ids, input, 0, count, err) < 0)
 		return -1;
+	count_known(r, row);
 	if (!completion.p || !row->output_tokens)
 		return 0;
 	if (add_ids(r, &row->output, completion, first, all, err) < 0)

@@ -14,20 +14,28 @@ static int store_facts(struct replay *r, struct ts_error *err)
 	return query_step(q, err);
 }
 
-static int hand_out_wait(struct replay *r, replay_wait_fn take, void *arg, struct ts_error *err)
+static struct replay_note note_of(const struct replay *r)
 {
 	const struct agentic *ag = r->ag;
-	double wait = row_tool_wait(&r->at);
+	struct replay_note note = {
+		.input_length = r->at.input_length,
+		.blocks = r->at.ids.n,
+		.known_blocks = r->at.known,
+		.unique_blocks = r->inputs_found,
+	};
 
-	if (!(wait > 0))
-		return 0;
-	return take(arg, strmap_get(&ag->names, ag->session[r->next]), wait, err);
+	if (ag) {
+		note.session = strmap_get(&ag->names, ag->session[r->next]);
+		note.tool_wait_ms = row_tool_wait(&r->at);
+	}
+	return note;
 }
 
-int replay_store(struct replay *r, replay_wait_fn take, void *arg, struct ts_error *err)
+int replay_store(struct replay *r, replay_note_fn take, void *arg, struct ts_error *err)
 {
 	CLEAN(query_closep) struct query *q = NULL;
 	CLEAN(buf_done) struct buf bytes = BUF_INIT;
+	struct replay_note note;
 	int found;
 
 	CHECK(!r->stored && !r->next && r->options.want == REPLAY_OF_RUN && !r->options.replayable);
@@ -45,7 +53,8 @@ int replay_store(struct replay *r, replay_wait_fn take, void *arg, struct ts_err
 		if (query_step(q, err) < 0)
 			return -1;
 		query_reset(q);
-		if (r->ag && hand_out_wait(r, take, arg, err) < 0)
+		note = note_of(r);
+		if (take(arg, &note, err) < 0)
 			return -1;
 	}
 	return found;
