@@ -176,8 +176,9 @@ static int take_agentic(struct reader *in, struct row *row, struct ts_error *err
 int row_unpack(struct ts_str bytes, uint64_t block_size, bool agentic, struct row *row,
 	       struct ts_error *err)
 {
-	struct reader in = {(const unsigned char *)bytes.p,
-			    (const unsigned char *)bytes.p + bytes.n, !block_size};
+	const char *p = bytes.p ? bytes.p : "";
+	struct reader in = {(const unsigned char *)p, (const unsigned char *)p + bytes.n,
+			    !block_size};
 	uint64_t flags = take(&in), outputs = 0;
 
 	row->ids.n = row->output.n = row->waits.n = row->branches.n = row->tools.n = 0;
