@@ -66,6 +66,8 @@ struct merge_clash {
 /* 1: *ret is the first clash; 0: none; -1: err. */
 int merge_check(struct merge *m, struct merge_clash *ret, struct ts_error *err);
 struct db *merge_db(struct merge *m); /* for analysis, until merge_finish */
+/* All that is written through merge_db from here to merge_finish is one transaction. */
+int merge_begin(struct merge *m, struct ts_error *err);
 /* Makes indexes and views; from then on it is only read. */
 int merge_finish(struct merge *m, struct ts_error *err);
 uint64_t merge_bytes(const struct merge *m);

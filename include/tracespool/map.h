@@ -23,6 +23,8 @@ struct u64map {
 void u64map_done(struct u64map *m);
 /* The value of key, or UINT32_MAX. */
 uint32_t u64map_get(const struct u64map *m, uint64_t key);
+/* Says that key is looked up soon. */
+void u64map_prefetch(const struct u64map *m, uint64_t key);
 /* Gives key the value `fresh` (below UINT32_MAX) if it has none. Returns the value it then has in
  * *ret and true in *ret_new if it was given. 0, or -1 without memory. */
 int u64map_put(struct u64map *m, uint64_t key, uint32_t fresh, uint32_t *ret, bool *ret_new);

@@ -3,7 +3,9 @@
  *
  * replay_open reads what it needs of the requests in replay order and finds every lowering error,
  * so that rows, once begun, cannot fail but for the disk. Memory: below 200 bytes a request and
- * 32 bytes a distinct hash.
+ * 32 bytes a distinct hash. Where the rows were stored (replay_store, once, when the run is made)
+ * it reads nothing in advance, and rows come one after another along their table; not so version 2,
+ * the graph, and agentic rows of which some are left out.
  */
 #ifndef TRACESPOOL_REPLAY_H
 #define TRACESPOOL_REPLAY_H
@@ -57,10 +59,18 @@ int replay_next(struct replay *r, struct buf *out, bool numbers_string, struct t
 /* Appends the header of version 2, an object without newline; false: this form has none. */
 bool replay_header(const struct replay *r, struct buf *out, bool numbers_string);
 
-/* tool_wait_ms of each row that has one, with the row's session; agentic only. */
-typedef int (*replay_wait_fn)(void *arg, struct ts_str session, double tool_wait_ms,
-			      struct ts_error *err);
-int replay_each_tool_wait(struct replay *r, replay_wait_fn take, void *arg, struct ts_error *err);
+/* Stores the rows in the run file, for replay_open_as to stream them from there; r is open in the
+ * run's own mode and at its beginning. Meanwhile tells of each row, in replay order. */
+struct replay_note {
+	struct ts_str session; /* no value in standard mode */
+	double tool_wait_ms;   /* 0: it has none */
+	uint64_t input_length;
+	uint64_t blocks;        /* of the input */
+	uint64_t known_blocks;  /* how many of those in front some earlier input had, too */
+	uint64_t unique_blocks; /* distinct ones of this and all earlier inputs */
+};
+typedef int (*replay_note_fn)(void *arg, const struct replay_note *note, struct ts_error *err);
+int replay_store(struct replay *r, replay_note_fn take, void *arg, struct ts_error *err);
 
 /* Writes the members `nodes` (the first max_nodes requests in replay order, of that session if it
  * has a value), `edges` between them (http-api.md 4.3), `truncated` and `total`. *ret_total: 0 if

@@ -4,7 +4,7 @@ SELECT input_length, output_tokens, start_ms, end_ms, ttft_ms, trace_block_size,
        session_id IS NOT NULL
 FROM request_rows
 -- name: analyze_requests_order
-SELECT no, session_id, parent_session_id, trace_block_size, input_length
+SELECT no, trace_block_size, input_length
 FROM request_rows
 ORDER BY start_ms, end_ms, request_id
 -- name: analyze_requests_hashes

@@ -27,7 +27,7 @@ SELECT r.request_id, r.session_id, r.start_ms, r.output_tokens, r.trace_block_si
 FROM request_rows AS r CROSS JOIN request_hash_rows AS h ON h.no = r.no
 WHERE r.no = ?1
 -- name: replay_request_id
-SELECT request_id FROM request_rows WHERE no = ?1
+SELECT request_id, session_id FROM request_rows WHERE no = ?1
 -- name: replay_node
 SELECT request_id, session_id, model, start_ms, end_ms, input_length, output_tokens
 FROM request_rows
@@ -40,3 +40,14 @@ SELECT tool_call_id, tool_class, start_ms, end_ms, duration_ms, status, output_b
        child_session_id, session_id
 FROM tool_rows
 WHERE no = ?1
+-- name: replay_has_stored
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('replay_facts', 'replay_rows')
+-- name: replay_stored_facts
+SELECT agentic, trace_block_size, rows, unreplayable_rows FROM replay_facts
+-- name: replay_stored
+SELECT no, row FROM replay_rows ORDER BY place
+-- name: replay_store_facts
+INSERT INTO replay_facts(agentic, trace_block_size, rows, unreplayable_rows)
+VALUES (?1, ?2, ?3, ?4)
+-- name: replay_store
+INSERT INTO replay_rows(no, row) VALUES (?1, ?2)

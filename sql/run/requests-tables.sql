@@ -32,3 +32,13 @@ create table session_rows(
 	requests integer, tools integer, first_start_ms integer, last_end_ms integer,
 	busy_ms integer, tool_wait_ms, depth integer
 );
+-- The rows of the replay in the run's own mode, made once. Both are empty where no rows exist.
+create table replay_facts(
+	agentic integer,           -- 0, 1
+	trace_block_size integer, rows integer, unreplayable_rows integer
+);
+create table replay_rows(
+	place integer primary key, -- from 1, in replay order
+	no integer,                -- that of request_rows
+	row blob                   -- src/replay/packed.c
+);

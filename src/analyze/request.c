@@ -8,23 +8,24 @@
 
 #define EXACT_IN_A_DOUBLE 9007199254740991 /* 2^53 - 1 (http-api.md 2.5) */
 
-/* Lowers the run for its verdict and for the sessions' waits. The class of the error that stands in
- * the way of rows, or NULL, in *ret. */
-static int try_replay(struct db *db, const char **ret, struct ts_error *err)
+/* Lowers the run: stores its rows and takes from them what they tell of sessions and reuse. The
+ * class of the error that stands in the way of rows, or NULL, in *ret. */
+static int try_replay(struct db *db, struct request_figures *f, const char **ret,
+		      struct ts_error *err)
 {
 	CLEAN(replay_closep) struct replay *r = NULL;
 	struct ts_error why = TS_ERROR_INIT;
 
 	*ret = NULL;
 	if (replay_open(db, &r, &why) == 0)
-		return sessions_write(db, r, err);
+		return sessions_write(db, r, f, err);
 	if (why.code->fate != TS_FATE_NONE) {
 		if (!err->code)
 			*err = why;
 		return -1;
 	}
 	*ret = why.code->code;
-	return sessions_write(db, NULL, err);
+	return reuse_find(db, f, err) < 0 ? -1 : sessions_write(db, NULL, f, err);
 }
 
 /* Finds the first integer in rows that doubles do not hold; 1 with its member and place in message,
@@ -148,12 +149,12 @@ int analyze_requests(struct db *db, const struct trace_counts *counts, struct ru
 	if (!maps)
 		return ts_error_nomem(err);
 	if (figures_of_requests(db, counts->request_end, &f, err) < 0 ||
-	    figures_of_order(db, &f, err) < 0 || figures_of_tools(db, &f, err) < 0 ||
+	    figures_of_tools(db, &f, err) < 0 ||
 	    count_map_read(db, "analyze_requests_tool_status", &maps->tool_status, keep, err) < 0 ||
 	    count_map_read(db, "analyze_requests_models", &maps->models, keep, err) < 0 ||
 	    count_map_read(db, "analyze_requests_finish_reasons", &maps->finish_reasons, keep,
 			   err) < 0 ||
-	    try_replay(db, &replay_error, err) < 0)
+	    try_replay(db, &f, &replay_error, err) < 0)
 		return -1;
 	fill_record(record, &f, counts);
 	record->replay_error = ts_str_c(replay_error);

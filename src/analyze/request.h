@@ -35,12 +35,18 @@ struct request_figures {
 /* request_figures.c: what one pass over the requests in any order gives. */
 int figures_of_requests(struct db *db, uint64_t requests, struct request_figures *f,
 			struct ts_error *err);
-/* request_reuse.c: what needs the replay order: sessions and prefix reuse; and the tool time. */
-int figures_of_order(struct db *db, struct request_figures *f, struct ts_error *err);
+/* request_reuse.c: what needs an order: prefix reuse of a run that does not lower; the tool time.
+ */
+int reuse_find(struct db *db, struct request_figures *f, struct ts_error *err);
 int figures_of_tools(struct db *db, struct request_figures *f, struct ts_error *err);
+/* Adds a request of which the first `known` of its blocks were in earlier ones, too. */
+void reuse_add(struct request_figures *f, uint64_t blocks, uint64_t known, uint64_t block_size,
+	       uint64_t input_length);
 
-/* request_sessions.c: writes a row a session. replay is NULL when no rows exist. */
-int sessions_write(struct db *db, struct replay *replay, struct ts_error *err);
+/* request_sessions.c: counts the sessions and writes a row of each; with `replay` also stores the
+ * rows of the replay and adds up prefix reuse. It is NULL when no rows exist. */
+int sessions_write(struct db *db, struct replay *replay, struct request_figures *f,
+		   struct ts_error *err);
 
 static inline struct opt_double ratio_of(uint64_t a, uint64_t b)
 {

@@ -107,14 +107,25 @@ static int read_tools(struct db *db, struct sessions *s, struct ts_error *err)
 	return more;
 }
 
-static int add_wait(void *arg, struct ts_str name, double tool_wait_ms, struct ts_error *err)
+struct noting {
+	struct sessions *sessions;
+	struct request_figures *figures;
+	uint64_t block_size;
+};
+
+static int take_note(void *arg, const struct replay_note *note, struct ts_error *err)
 {
-	struct sessions *s = arg;
-	uint32_t at = strmap_find(&s->names, name);
+	struct noting *n = arg;
 
 	(void)err;
-	if (at != STRMAP_NONE)
-		s->v[at].tool_wait += tool_wait_ms;
+	reuse_add(n->figures, note->blocks, note->known_blocks, n->block_size, note->input_length);
+	n->figures->blocks_unique = note->unique_blocks;
+	if (note->tool_wait_ms > 0) {
+		uint32_t at = strmap_find(&n->sessions->names, note->session);
+
+		if (at != STRMAP_NONE)
+			n->sessions->v[at].tool_wait += note->tool_wait_ms;
+	}
 	return 0;
 }
 
@@ -182,14 +193,33 @@ static int write_rows(struct db *db, const struct sessions *s, bool waits, struc
 	return 0;
 }
 
-int sessions_write(struct db *db, struct replay *replay, struct ts_error *err)
+static void count_sessions(const struct sessions *s, struct request_figures *f)
+{
+	for (size_t i = 0; i < s->names.count; i++) {
+		uint32_t parent = s->v[i].parent;
+
+		if (!s->v[i].requests)
+			continue;
+		f->sessions++;
+		if (parent == NO_SESSION || parent == i || !s->v[parent].requests)
+			f->root_sessions++;
+	}
+}
+
+int sessions_write(struct db *db, struct replay *replay, struct request_figures *f,
+		   struct ts_error *err)
 {
 	CLEAN(sessions_done) struct sessions s = {0};
+	struct noting noting = {.sessions = &s, .figures = f};
 
 	if (read_requests(db, &s, err) < 0 || read_tools(db, &s, err) < 0)
 		return -1;
-	if (replay && replay_each_tool_wait(replay, add_wait, &s, err) < 0)
-		return -1;
+	count_sessions(&s, f);
+	if (replay) {
+		noting.block_size = replay_facts(replay)->trace_block_size;
+		if (replay_store(replay, take_note, &noting, err) < 0)
+			return -1;
+	}
 	find_depths(&s);
 	return write_rows(db, &s, replay != NULL, err);
 }

@@ -62,6 +62,16 @@ uint32_t u64map_get(const struct u64map *m, uint64_t key)
 	return m->slots ? m->values[u64map_slot(m, key)] : UINT32_MAX;
 }
 
+void u64map_prefetch(const struct u64map *m, uint64_t key)
+{
+	if (!m->slots)
+		return;
+	size_t i = (size_t)hash_u64(key) & (m->slots - 1);
+
+	__builtin_prefetch(&m->values[i]);
+	__builtin_prefetch(&m->keys[i]);
+}
+
 /* Doubles in place, so that never more than the new table is held (32 bytes an entry): entries that
  * still stand where the old table had them are lifted out one by one, and whatever stands in the
  * way is lifted in turn. `moved` has a bit for each slot that is settled. */

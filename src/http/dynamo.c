@@ -1,4 +1,5 @@
-/* dynamo.c: GET /runs/<id>/requests?format=dynamo: the recorded objects, from the kept source
+/* dynamo.c: GET /runs/<id>/requests?format=dynamo, also of captures: the recorded objects, from the
+ * kept source, or from those of the segments one after another
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "tracespool/json.h"
 
 #include "handlers.h"
+#include "merged.h"
 #include "reply.h"
 #include "server.h"
 
@@ -15,9 +17,53 @@
 
 struct recorded_source {
 	struct source source;
-	struct kept *kept;
+	struct request *rq;
+	struct kept *kept; /* of part `part` */
+	size_t part;
 	struct arena scratch;
 };
+
+/* ---- a run, or the segments of a capture ---- */
+
+static size_t part_count(const struct request *rq)
+{
+	return request_is_capture(rq) ? rq->capture.count : 1;
+}
+
+static int open_part(struct request *rq, struct db *catalog, size_t part, struct kept **ret,
+		     struct ts_error *err)
+{
+	struct run_record run = {0};
+	int result;
+
+	if (!request_is_capture(rq))
+		return kept_open(rq->http->conf, rq->http->options.spool, catalog, &rq->run, ret,
+				 err);
+	result = catalog_run_by_digest(catalog, rq->capture.segments[part].digest, &run, err);
+	if (result <= 0)
+		return result < 0
+			       ? -1
+			       : ts_error_set(err, TS_E_STORE_BUSY, "a segment is being removed");
+	result = kept_open(rq->http->conf, rq->http->options.spool, catalog, &run, ret, err);
+	run_record_done(&run);
+	return result;
+}
+
+/* All have to be there before the first byte: a stream that breaks tells nobody why. */
+static int look_for_parts(struct request *rq, struct db *catalog, struct ts_error *err)
+{
+	for (size_t part = 1; part < part_count(rq); part++) {
+		struct kept *kept = NULL;
+
+		db_set_deadline(catalog, request_deadline_ms(rq));
+		if (open_part(rq, catalog, part, &kept, err) < 0)
+			return -1;
+		kept_close(kept);
+	}
+	return 0;
+}
+
+/* ---- lines ---- */
 
 /* Which of its members `event` counts: the last one (request-trace.md 4.1); 0: it has none. */
 static unsigned count_events(struct ts_str line, struct arena *scratch)
@@ -101,6 +147,16 @@ static void write_line(struct recorded_source *rs, struct ts_str line, struct bu
 		out->len = before;
 }
 
+static int open_next(struct recorded_source *rs, struct ts_error *err)
+{
+	struct db *catalog CLEAN(db_releasep) = NULL;
+
+	kept_close(TAKE(rs->kept));
+	if (request_catalog(rs->rq, &catalog, err) < 0)
+		return -1;
+	return open_part(rs->rq, catalog, ++rs->part, &rs->kept, err);
+}
+
 static int fill_recorded(struct source *source, struct buf *out, struct ts_error *err)
 {
 	struct recorded_source *rs = (struct recorded_source *)source;
@@ -110,8 +166,16 @@ static int fill_recorded(struct source *source, struct buf *out, struct ts_error
 
 	for (unsigned n = 0; n < LINES_A_STEP && out->len - before < BYTES_A_STEP; n++) {
 		more = kept_next(rs->kept, &line, err);
-		if (more <= 0)
-			return more;
+		if (more < 0)
+			return -1;
+		if (more == 0) {
+			if (rs->part + 1 == part_count(rs->rq))
+				return 0;
+			if (open_next(rs, err) < 0)
+				return -1;
+			more = 1;
+			continue;
+		}
 		write_line(rs, line, out);
 		if (rs->scratch.failed)
 			return ts_error_nomem(err);
@@ -128,9 +192,8 @@ static void close_recorded(struct source *source)
 	free(rs);
 }
 
-/* Number of the records that were read, from `lines` of the summary. */
-static int count_records(struct request *rq, struct db *catalog, uint64_t *ret,
-			 struct ts_error *err)
+/* Adds the number of the records that were read, from `lines` of the summary. */
+static int count_records(struct db *catalog, uint64_t run_no, uint64_t *ret, struct ts_error *err)
 {
 	struct buf summary CLEAN(buf_done) = BUF_INIT;
 	struct arena scratch CLEAN(arena_done) = {0};
@@ -139,8 +202,7 @@ static int count_records(struct request *rq, struct db *catalog, uint64_t *ret,
 	struct json j;
 	bool gzip;
 
-	*ret = 0;
-	if (catalog_summary(catalog, rq->run.no, false, &summary, &gzip, err) < 0)
+	if (catalog_summary(catalog, run_no, false, &summary, &gzip, err) < 0)
 		return -1;
 	if (summary.failed)
 		return ts_error_nomem(err);
@@ -196,17 +258,25 @@ static int stream_recorded(struct request *rq, struct ts_error *err)
 {
 	struct db *catalog CLEAN(db_releasep) = NULL;
 	struct recorded_source *rs;
-	uint64_t count;
+	uint64_t count = 0;
 
-	if (request_catalog(rq, &catalog, err) < 0 || count_records(rq, catalog, &count, err) < 0)
+	if (request_catalog(rq, &catalog, err) < 0)
 		return -1;
+	for (size_t part = 0; part < part_count(rq); part++) {
+		db_set_deadline(catalog, request_deadline_ms(rq));
+		if (count_records(catalog,
+				  request_is_capture(rq) ? rq->capture.segments[part].run_no
+							 : rq->run.no,
+				  &count, err) < 0)
+			return -1;
+	}
 	rs = calloc(1, sizeof(*rs));
 	if (!rs)
 		return ts_error_nomem(err);
 	rs->source.fill = fill_recorded;
 	rs->source.close = close_recorded;
-	if (kept_open(rq->http->conf, rq->http->options.spool, catalog, &rq->run, &rs->kept, err) <
-	    0) {
+	rs->rq = rq;
+	if (look_for_parts(rq, catalog, err) < 0 || open_part(rq, catalog, 0, &rs->kept, err) < 0) {
 		close_recorded(&rs->source);
 		return -1;
 	}

@@ -279,7 +279,8 @@ static int analyze(struct merge *file, const struct capture *c, const struct tot
 		.structurally_valid = -1,
 	};
 
-	if (analyze_requests(merge_db(file), &t->counts, &record, &keep, out, err) < 0)
+	if (merge_begin(file, err) < 0 ||
+	    analyze_requests(merge_db(file), &t->counts, &record, &keep, out, err) < 0)
 		return -1;
 	if (t->incomplete)
 		mark_incomplete(out);

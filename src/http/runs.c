@@ -133,6 +133,9 @@ static void write_links(struct json_writer *w, const struct http *h, struct ts_s
 		write_link(w, "requests", base, encoded, "/requests");
 		write_link(w, "replay", base, encoded, "/replay");
 		write_link(w, "tools", base, encoded, "/tools");
+		write_link(w, "sessions", base, encoded, "/sessions");
+		write_link(w, "dag", base, encoded, "/dag");
+		write_link(w, "arrivals", base, encoded, "/arrivals");
 	}
 	jw_close_object(w);
 	free(encoded);

@@ -13,6 +13,11 @@ int step_row(struct query *q, struct ts_error *err)
 	return more < 0 ? -1 : 0;
 }
 
+int not_agentic(struct ts_error *err)
+{
+	return ts_error_set(err, TS_E_NOT_AGENTIC, "no request has an agent context");
+}
+
 /* Totals that decide the mode and the errors that need no order. */
 static int read_totals(struct replay *r, uint64_t *ret_hashes, struct ts_error *err)
 {
@@ -31,7 +36,7 @@ static int read_totals(struct replay *r, uint64_t *ret_hashes, struct ts_error *
 		return ts_error_set(err, TS_E_INTERNAL, "more requests than rows can be numbered");
 	r->requests = r->facts.rows;
 	if (r->options.want == REPLAY_AS_AGENTIC && !with_context)
-		return ts_error_set(err, TS_E_NOT_AGENTIC, "no request has an agent context");
+		return not_agentic(err);
 	if (r->options.want == REPLAY_AS_STANDARD)
 		with_context = 0;
 	if (with_context && with_context != r->facts.rows)
@@ -63,6 +68,27 @@ static int read_standard(struct replay *r, struct ts_error *err)
 	return 0;
 }
 
+/* Lowers the run. */
+static int lower(struct replay *r, struct ts_error *err)
+{
+	uint64_t hashes;
+
+	if (read_totals(r, &hashes, err) < 0)
+		return -1;
+	r->no = calloc(r->facts.rows + 1, sizeof(*r->no));
+	if (!r->no)
+		return ts_error_nomem(err);
+	if (query_open(r->db, "replay_row", &r->row, err) < 0)
+		return -1;
+	if (r->facts.mode == REPLAY_AGENTIC) {
+		if (agentic_open(r, err) < 0)
+			return -1;
+	} else if (read_standard(r, err) < 0) {
+		return -1;
+	}
+	return r->options.graph ? 0 : hashes_prepare(r, hashes, err);
+}
+
 int replay_open(struct db *db, struct replay **ret, struct ts_error *err)
 {
 	return replay_open_as(db, &(struct replay_options){0}, ret, err);
@@ -72,7 +98,7 @@ int replay_open_as(struct db *db, const struct replay_options *options, struct r
 		   struct ts_error *err)
 {
 	CLEAN(replay_closep) struct replay *r = calloc(1, sizeof(*r));
-	uint64_t hashes;
+	int stored;
 
 	if (!r)
 		return ts_error_nomem(err);
@@ -81,22 +107,11 @@ int replay_open_as(struct db *db, const struct replay_options *options, struct r
 	if (options->version2)
 		r->options.want = REPLAY_AS_AGENTIC;
 	r->facts.version = options->version2 ? 2 : 1;
-	if (read_totals(r, &hashes, err) < 0)
-		return -1;
-	r->no = calloc(r->facts.rows + 1, sizeof(*r->no));
-	if (!r->no)
-		return ts_error_nomem(err);
-	if (query_open(db, "replay_row", &r->row, err) < 0 ||
-	    query_open(db, "replay_request_id", &r->request_id, err) < 0 ||
+	if (query_open(db, "replay_request_id", &r->request_id, err) < 0 ||
 	    query_open(db, "replay_tool", &r->tool, err) < 0)
 		return -1;
-	if (r->facts.mode == REPLAY_AGENTIC) {
-		if (agentic_open(r, err) < 0)
-			return -1;
-	} else if (read_standard(r, err) < 0) {
-		return -1;
-	}
-	if (!r->options.graph && hashes_prepare(r, hashes, err) < 0)
+	stored = stored_open(r, err);
+	if (stored < 0 || (!stored && lower(r, err) < 0))
 		return -1;
 	if (r->options.replayable)
 		r->facts.rows -= r->facts.unreplayable_rows;
@@ -111,6 +126,8 @@ void replay_close(struct replay *r)
 	query_close(r->row);
 	query_close(r->request_id);
 	query_close(r->tool);
+	query_close(r->stored);
+	row_done(&r->at);
 	agentic_free(r->ag);
 	u64map_done(&r->ids);
 	free(r->kept);
@@ -129,12 +146,21 @@ const struct replay_facts *replay_facts(const struct replay *r)
 	return &r->facts;
 }
 
-int request_id_text(struct replay *r, uint32_t i, struct ts_str *ret, struct ts_error *err)
+int request_texts(struct replay *r, uint32_t no, struct ts_str *ret_id, struct ts_str *ret_session,
+		  struct ts_error *err)
 {
 	query_reset(r->request_id);
-	query_bind_u64(r->request_id, 1, r->no[i]);
+	query_bind_u64(r->request_id, 1, no);
 	if (step_row(r->request_id, err) < 0)
 		return -1;
-	*ret = query_str(r->request_id, 0);
+	*ret_id = query_str(r->request_id, 0);
+	*ret_session = query_str(r->request_id, 1);
 	return 0;
+}
+
+int request_id_text(struct replay *r, uint32_t i, struct ts_str *ret, struct ts_error *err)
+{
+	struct ts_str session;
+
+	return request_texts(r, r->no[i], ret, &session, err);
 }

@@ -74,6 +74,30 @@ struct agentic {
 	uint32_t *named_requests;
 };
 
+/* Numbers, one after another; the memory is used again. */
+struct numbers {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+enum request_kind { KIND_FOREGROUND, KIND_AGENT, KIND_BACKGROUND_AGENT, KIND_COUNT };
+
+/* What a row holds, texts apart: found in the run (row.c), or read as it was stored (packed.c). */
+struct row {
+	uint32_t no; /* of request_rows */
+	uint64_t input_length, output_tokens, offset_ms;
+	struct numbers ids;    /* of the input's blocks */
+	uint32_t known;        /* how many of them in front earlier inputs had; only when found */
+	bool has_output_ids;   /* it has completion hashes */
+	struct numbers output; /* ids of the blocks from the one on in which the output begins */
+
+	/* Agentic only. Requests and tool spans by their numbers in request_rows and tool_rows. */
+	enum request_kind kind;
+	bool prefix_reset;
+	uint64_t gap_ms, busy_ms;              /* of what waits (11.7) */
+	struct numbers waits, branches, tools; /* tools: the spans that are kept */
+};
+
 struct replay {
 	struct db *db; /* borrowed */
 	struct replay_facts facts;
@@ -84,8 +108,12 @@ struct replay {
 	uint64_t next;          /* request whose row comes next */
 	uint64_t unique_inputs; /* blocks_unique; version 2 only */
 	struct u64map ids;      /* hash to dense id */
-	struct agentic *ag;     /* NULL in standard mode */
+	uint32_t inputs_found;  /* ids below this one are of inputs that were gone through */
+	struct agentic *ag;     /* NULL in standard mode, and where rows are stored */
 	struct query *row, *request_id, *tool;
+	struct query *stored; /* the rows that the run file has; NULL: they are found */
+	bool stored_agentic;
+	struct row at;  /* scratch: the row that is written */
 	uint32_t *kept; /* scratch: ranks of the spans of one row */
 	size_t kept_cap;
 	struct arena texts; /* scratch of one row */
@@ -140,5 +168,36 @@ int tools_kept(struct replay *r, uint32_t i, int64_t from, size_t *ret_count, st
 
 /* The request_id of request i, borrowed until the next call; for rows and messages. */
 int request_id_text(struct replay *r, uint32_t i, struct ts_str *ret, struct ts_error *err);
+/* The same of a number in request_rows, with its session. */
+int request_texts(struct replay *r, uint32_t no, struct ts_str *ret_id, struct ts_str *ret_session,
+		  struct ts_error *err);
+
+/* lower.c: sets not_agentic. Returns -1. */
+int not_agentic(struct ts_error *err);
+
+/* row.c */
+int numbers_add(struct numbers *list, uint32_t v, struct ts_error *err);
+void row_done(struct row *row);
+uint64_t blocks_of(uint64_t tokens, uint64_t size);
+/* Fills row with request i, at which r->row stands. */
+int row_find(struct replay *r, uint32_t i, struct row *row, struct ts_error *err);
+static inline double row_tool_wait(const struct row *row)
+{
+	return (double)(row->busy_ms < row->gap_ms ? row->busy_ms : row->gap_ms);
+}
+
+/* packed.c: a row but for its no as bytes, below 5 a hash. Unpacking checks all that a row is
+ * written by: store_damaged. agentic: with what only agentic rows have. */
+void row_pack(const struct row *row, bool agentic, struct buf *out);
+int row_unpack(struct ts_str bytes, uint64_t block_size, bool agentic, struct row *row,
+	       struct ts_error *err);
+
+/* stored.c: opens r on the rows that the run file has: 1; 0: it has none that fit r->options. */
+int stored_open(struct replay *r, struct ts_error *err);
+/* The next row into r->at: 1, or 0 at the end. */
+int stored_next(struct replay *r, struct ts_error *err);
+
+/* rows.c: 1: r->row stands at the row of request r->next; 0: there are no more. */
+int rows_seek(struct replay *r, struct ts_error *err);
 
 #endif

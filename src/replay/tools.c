@@ -72,6 +72,15 @@ int tools_load(struct replay *r, struct ts_error *err)
 	}
 	if (more < 0)
 		return -1;
+	if (ag->tool_count) {
+		/* What is left of the last growth. */
+		struct tool_span *exact = reallocarray(ag->tools, ag->tool_count, sizeof(*exact));
+
+		if (!exact)
+			return ts_error_nomem(err);
+		ag->tools = exact;
+		ag->tools_cap = ag->tool_count;
+	}
 	ag->named_requests = malloc((ag->named.count + 1) * sizeof(*ag->named_requests));
 	if (!ag->named_requests)
 		return ts_error_nomem(err);

@@ -181,11 +181,18 @@ struct db *merge_db(struct merge *m)
 	return m->db;
 }
 
+int merge_begin(struct merge *m, struct ts_error *err)
+{
+	return db_exec(m->db, "begin", err) < 0 ? failed(m, err) : 0;
+}
+
 int merge_finish(struct merge *m, struct ts_error *err)
 {
 	struct stat s;
 
-	if (run_text(m, "requests-index", err) < 0)
+	bool begun = !sqlite3_get_autocommit(m->db->h);
+
+	if ((begun && db_exec(m->db, "commit", err) < 0) || run_text(m, "requests-index", err) < 0)
 		return failed(m, err);
 	if (db_close(TAKE(m->db), err) < 0)
 		return -1;

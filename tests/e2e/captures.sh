@@ -52,6 +52,28 @@ second=$(etag /captures/night/summary)
 ok 'the validator changes with a segment' test "$first" != "$second"
 is 'a poll of what did not change costs a 304' \
   "$(curl -so /dev/null -w '%{http_code}' -H "If-None-Match: $second" "$B/captures/night/summary")" 304
+for path in 'replay?format=ndjson' 'replay?mode=standard' requests 'requests?format=ndjson' 'requests?format=dynamo'; do
+  tag=$(etag "/captures/night/$path")
+  is "$path: a 304" "$(curl -so /dev/null -w '%{http_code}' -H "If-None-Match: $tag" "$B/captures/night/$path")" 304
+done
+# As recorded, segment by segment, each in file order.
+curl -fsS -D "$DIR/head" "$B/captures/night/requests?format=dynamo" >"$DIR/recorded"
+{
+  request a 1000
+  request b 2500
+  request d 2000
+  request e 950
+  request c 3000
+  request f 900
+  request g 5000
+} >"$DIR/want"
+is 'the recorded objects' "$(cat "$DIR/recorded")" "$(cat "$DIR/want")"
+is 'their number' "$(tr -d '\r' <"$DIR/head" | sed -n 's/^Tracespool-Row-Count: //Ip')" 7
+is 'no part of them is chosen' "$(problem '/captures/night/requests?format=dynamo&limit=1')" '[400,"bad_parameter"]'
+run=$(get '/runs?capture=night' | jq -r '.items[0].id|@uri')
+for link in requests replay tools sessions dag arrivals; do
+  is "a run links to its $link" "$(code "$(get "/runs/$run" | jq -r ".links.$link")")" 200
+done
 is 'runs are found by capture' "$(get '/runs?capture=night&sort=id' | jq -c '[.items[].requests]')" '[2,2,2,1]'
 is 'a capture that is not there' "$(problem /captures/day/summary)" '[404,"unknown_capture"]'
 is 'neither is its replay' "$(problem /captures/day/replay)" '[404,"unknown_capture"]'
@@ -91,6 +113,8 @@ wait_until run_count_is 15
 for path in summary replay requests; do
   is "one id twice: $path" "$(problem "/captures/twice/$path")" '[409,"duplicate_request_id"]'
 done
+is 'what was recorded is there all the same' \
+  "$(get '/captures/twice/requests?format=dynamo' | jq -r .request.request_id | tr -d '\n')" xyzy
 is 'both places are named' "$(curl -s "$B/captures/twice/replay" | jq -c '[.places[]|[.segment,.line]]')" '[[0,2],[1,2]]'
 is 'the list tells it' "$(capture twice .error)" '"duplicate_request_id"'
 for pair in mixed:mixed_agent_context sizes:mixed_block_size; do
@@ -105,6 +129,11 @@ for run in $(get '/runs?capture=twice&capture=mixed&capture=sizes' | jq -r '.ite
   is "$run alone: summary" "$(code "/runs/$run/summary")" 200
   is "$run alone: replay" "$(code "/runs/$run/replay")" 200
 done
+
+# ---- sources that went away
+find "$SPOOL/.archive" -name 'night.000003*' -exec rm {} +
+is 'a segment without its source' "$(problem '/captures/night~2/requests?format=dynamo')" '[404,"source_not_kept"]'
+is 'its rows are there' "$(get '/captures/night~2/replay?format=ndjson' | wc -l)" 4
 
 # ---- the corpus as segments: its folders shard by shard, its files cut in two. Rows and figures are
 # those of one run; an empty shard is no segment, so the number of shards is not compared.

@@ -154,6 +154,8 @@ START_TEST(requests_are_read_in_replay_order_along_their_index)
 		    "SEARCH r USING INDEX request_order ((start_ms,end_ms,request_id)>(?,?,?))");
 	assert_plan(h, "first arrival", "select min(start_ms) from request_rows",
 		    "SEARCH request_rows USING COVERING INDEX request_order");
+	plan_of(h, sql_find(sql_named, "replay_stored"), plan, sizeof(plan));
+	ck_assert_str_eq(plan, "SCAN replay_rows\n");
 	close_places(&p);
 }
 END_TEST
