@@ -48,8 +48,10 @@ static int check_one(const struct tool *t, const char *path)
 {
 	struct ts_error reason = TS_ERROR_INIT, err = TS_ERROR_INIT;
 	struct progress progress = {.path = path, .width = t->width, .on = isatty(STDERR_FILENO)};
-	struct check_options options = {
-		.conf = &t->conf, .progress = show_progress, .arg = &progress};
+	struct check_options options = {.conf = &t->conf,
+					.salvage = t->salvage,
+					.progress = show_progress,
+					.arg = &progress};
 	CLEAN(buf_done) struct buf out = BUF_INIT;
 	int rc;
 

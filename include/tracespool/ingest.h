@@ -64,6 +64,7 @@ bool ingest_live_receipt(struct ingest *in, struct ts_str name, struct buf *out)
  * not be judged (err). */
 struct check_options {
 	const struct conf *conf;
+	bool salvage; /* what would be taken of a file that is damaged at its end? */
 	void (*progress)(void *arg, uint64_t done, uint64_t size);
 	void *arg;
 };

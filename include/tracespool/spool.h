@@ -72,11 +72,18 @@ enum spool_proof {
 	PROOF_UNREAD,   /* could not be opened or read just now; worth asking again */
 };
 
+/* Life signs of one who reads for long: to be called at least every few MiB. False: give up. */
+struct spool_pulse {
+	bool (*beat)(void *arg);
+	void *arg;
+};
+
 /* Knowledge of formats, from a higher level: does the content of this regular file prove its end
  * (http-api.md 6, all files in place but segments)? fd is at 0, for this call only. Called from
- * the watcher's thread. */
+ * the watcher's thread: a file may be huge, so it keeps the pulse going, and is false when that
+ * says so. */
 struct spool_content {
-	bool (*complete)(void *arg, int fd, const char *name);
+	bool (*complete)(void *arg, int fd, const char *name, const struct spool_pulse *pulse);
 	void *arg;
 };
 
@@ -96,9 +103,10 @@ bool ready_at_rest(const struct ready_view *view);
 
 /* The proof for a drop at rest: by name for segments (higher_segment: a higher number of the prefix
  * was seen), by entries for folders, else by content (NULL: none is proved). Links, sockets and
- * devices are complete: there is nothing to wait for before they are refused. Never claims. */
+ * devices are complete: there is nothing to wait for before they are refused. Never claims. The
+ * pulse is for the content. */
 enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool higher_segment,
-			     const struct spool_content *content);
+			     const struct spool_content *content, const struct spool_pulse *pulse);
 
 /* ---- claims and moves ---- */
 

@@ -1,5 +1,6 @@
 /* candle.c: the figures of an execution run (candle-trace.md 9) */
 #include "candle.h"
+#include "salvage.h"
 
 #include <stdlib.h>
 
@@ -83,6 +84,26 @@ int analyze_execution_figures(struct db *db, struct execution_figures *ret, stru
 	return 0;
 }
 
+/* The issues of a run that was salvaged; one that is whole has none here. */
+static int salvage_issues(struct run_record *record, struct arena *keep, struct ts_error *err)
+{
+	struct buf json CLEAN(buf_done) = BUF_INIT;
+	struct json_writer w;
+	const char *text;
+
+	if (!record->salvaged.p)
+		return 0;
+	jw_init(&w, &json, JSON_NUMBERS_DEFAULT);
+	jw_open_array(&w);
+	salvage_issue_write(&w, record);
+	jw_close_array(&w);
+	text = json.failed ? NULL : arena_dup(keep, json.data, json.len);
+	if (!text)
+		return ts_error_nomem(err);
+	record->issues = ts_str(text, json.len);
+	return 0;
+}
+
 int analyze_execution(struct db *db, const struct trace_counts *counts, struct run_record *record,
 		      struct arena *keep, struct buf *out, struct ts_error *err)
 {
@@ -90,6 +111,8 @@ int analyze_execution(struct db *db, const struct trace_counts *counts, struct r
 
 	(void)counts; /* for the coverage of the health report */
 	if (analyze_execution_figures(db, &f, err) < 0)
+		return -1;
+	if (salvage_issues(record, keep, err) < 0)
 		return -1;
 	return execution_summary(db, &f, record, keep, out, err);
 }

@@ -148,18 +148,19 @@ static bool keep_line(struct buf *last, const struct line *line)
 }
 
 /* Reads on without lines: only the end of the members matters. */
-static bool members_complete(struct input *in)
+static bool members_complete(struct input *in, const struct spool_pulse *pulse)
 {
 	struct ts_error err = TS_ERROR_INIT;
 	CLEAN(free_ptr) void *block = malloc(TAIL_FIRST);
 	ssize_t n = -1;
 
 	while (block && (n = input_read(in, block, TAIL_FIRST, &err)) > 0)
-		continue;
+		if (!pulse->beat(pulse->arg))
+			return false;
 	return n == 0;
 }
 
-static bool gzip_complete(int fd)
+static bool gzip_complete(int fd, const struct spool_pulse *pulse)
 {
 	CLEAN(input_closep) struct input *in = NULL;
 	CLEAN(lines_closep) struct lines *lines = NULL;
@@ -173,10 +174,12 @@ static bool gzip_complete(int fd)
 	    lines_open(in, &limits, &lines, &err) < 0)
 		return false;
 	while ((rc = lines_next(lines, &line, &err)) > 0) {
+		if (!pulse->beat(pulse->arg))
+			return false;
 		if (line.blank)
 			continue;
 		if (!candle && !has_terminal(&line))
-			return members_complete(in);
+			return members_complete(in, pulse);
 		candle = true;
 		if (!keep_line(&last, &line))
 			return false;
@@ -184,14 +187,15 @@ static bool gzip_complete(int fd)
 	if (rc < 0) /* a bad line is a verdict once the members are there */
 		return (ts_error_is(&err, TS_E_BAD_UTF8) ||
 			ts_error_is(&err, TS_E_LINE_TOO_LONG)) &&
-		       members_complete(in);
+		       members_complete(in, pulse);
 	return candle ? format_line_is_terminal(last.data, last.len) : true;
 }
 
-static bool complete(void *arg, int fd, const char *name)
+/* A plain file is looked at in two places of bounded size: no pulse is needed for that. */
+static bool complete(void *arg, int fd, const char *name, const struct spool_pulse *pulse)
 {
 	(void)arg;
-	return input_name_is_gzip(name) ? gzip_complete(fd) : plain_complete(fd);
+	return input_name_is_gzip(name) ? gzip_complete(fd, pulse) : plain_complete(fd);
 }
 
 const struct spool_content *ingest_content(void)

@@ -192,14 +192,23 @@ static bool take_look(struct watcher *w, struct entry *e, const struct spool_loo
 	return true;
 }
 
+static bool pulse_beat(void *arg)
+{
+	struct watcher *w = arg;
+
+	watch_beat(w);
+	return !w->stop;
+}
+
 static bool proved(struct watcher *w, struct entry *e, const struct spool_look *now)
 {
+	struct spool_pulse pulse = {.beat = pulse_beat, .arg = w};
 	bool higher = higher_seen(w, e);
 
 	/* Content that proved nothing proves nothing until it changes; names do. */
 	if (!e->proof_asked || e->proof == PROOF_UNREAD || (higher && e->proof == PROOF_NONE)) {
 		e->proof = ready_proof(spool_fd(w->o.spool), e->name, now->folder, higher,
-				       w->o.content);
+				       w->o.content, &pulse);
 		e->proof_asked = true;
 		watch_beat(w);
 	}

@@ -81,7 +81,7 @@ static enum spool_proof folder_proof(int dir_fd, const char *name)
 }
 
 enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool higher_segment,
-			     const struct spool_content *content)
+			     const struct spool_content *content, const struct spool_pulse *pulse)
 {
 	CLEAN(close_fd) int fd = -1;
 	struct ts_str prefix;
@@ -101,5 +101,5 @@ enum spool_proof ready_proof(int dir_fd, const char *name, bool folder, bool hig
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return PROOF_UNREAD;
-	return content->complete(content->arg, fd, name) ? PROOF_COMPLETE : PROOF_NONE;
+	return content->complete(content->arg, fd, name, pulse) ? PROOF_COMPLETE : PROOF_NONE;
 }

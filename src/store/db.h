@@ -3,6 +3,7 @@
 #define STORE_DB_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "tracespool/store.h"
 
@@ -12,8 +13,9 @@ struct db {
 	bool of_run;
 	char key[DIGEST_HEX + 16]; /* of a run's file: "HEX-REV" */
 	int64_t deadline_ms;
-	struct db *next;        /* in the pool */
-	sqlite3_stmt **at_rest; /* named statements not in use, by number */
+	const atomic_bool *stop; /* borrowed; set: statements end with shutting_down; or NULL */
+	struct db *next;         /* in the pool */
+	sqlite3_stmt **at_rest;  /* named statements not in use, by number */
 };
 
 struct query {

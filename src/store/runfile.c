@@ -133,6 +133,11 @@ struct sink *runfile_sink(struct runfile *rf)
 	return &rf->sink;
 }
 
+void runfile_stop_on(struct runfile *rf, const atomic_bool *stop)
+{
+	rf->db->stop = stop;
+}
+
 int runfile_flush(struct runfile *rf, struct ts_error *err)
 {
 	for (unsigned i = 0; i < ROW_KIND_COUNT; i++)

@@ -163,6 +163,17 @@ END_TEST
 
 /* ---- proofs by content ---- */
 
+static unsigned beats, beats_left = UINT_MAX;
+
+static bool beat(void *arg)
+{
+	(void)arg;
+	beats++;
+	return beats_left && beats_left--;
+}
+
+static const struct spool_pulse pulse = {.beat = beat};
+
 static bool complete(const char *name, const void *bytes, size_t size)
 {
 	const struct spool_content *content = ingest_content();
@@ -173,7 +184,7 @@ static bool complete(const char *name, const void *bytes, size_t size)
 	bench_write(&b, name, bytes, size);
 	snprintf(path, sizeof(path), "%s/%s", b.dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	result = content->complete(content->arg, fd, name);
+	result = content->complete(content->arg, fd, name, &pulse);
 	close(fd);
 	return result;
 }

@@ -227,9 +227,10 @@ struct answer {
 	char name[64], text[64];
 };
 
-static bool answer(void *arg, int fd, const char *name)
+static bool answer(void *arg, int fd, const char *name, const struct spool_pulse *pulse)
 {
 	struct answer *a = arg;
+	(void)pulse;
 	ssize_t n = read(fd, a->text, sizeof(a->text) - 1);
 
 	a->calls++;
@@ -242,7 +243,7 @@ static enum spool_proof proof_of(const char *name, bool folder, bool higher, str
 {
 	struct spool_content content = {.complete = answer, .arg = a};
 	int fd = open(folder_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	enum spool_proof proof = ready_proof(fd, name, folder, higher, a ? &content : NULL);
+	enum spool_proof proof = ready_proof(fd, name, folder, higher, a ? &content : NULL, NULL);
 
 	close(fd);
 	return proof;

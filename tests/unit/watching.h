@@ -75,11 +75,11 @@ static inline void on_beat(void *arg)
 }
 
 /* Content ends with a line "end". */
-static inline bool ends(void *arg, int fd, const char *name)
+static inline bool ends(void *arg, int fd, const char *name, const struct spool_pulse *pulse)
 {
 	char tail[4];
 
-	(void)arg, (void)name;
+	(void)arg, (void)name, (void)pulse;
 	t.proofs++;
 	return lseek(fd, -4, SEEK_END) >= 0 && read(fd, tail, 4) == 4 && !memcmp(tail, "end\n", 4);
 }
