@@ -1,6 +1,7 @@
 /* ingest_parts.c: the parts of ingest one by one: queue, proofs by content, check, documents */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,28 @@ START_TEST(a_name_that_wants_an_offer_rests_until_it_gets_one)
 }
 END_TEST
 
+START_TEST(a_name_that_gets_no_offer_is_looked_for_now_and_then)
+{
+	struct task_result changed = {.verdict = TASK_LATER, .wants_offer = true};
+	struct task *a;
+
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			ck_assert(tasks_offer(&tasks, "a", 1));
+		a = take("a");
+		ck_assert_int_eq(a->look_only, i == 1);
+		tasks_finish(&tasks, a, &changed);
+		tasks.resting.first->retry_ms -= 31000; /* that time went by */
+		tasks.look_ms = 0;
+	}
+	/* An offer makes more of it than a look. */
+	ck_assert(tasks_offer(&tasks, "a", 2));
+	a = take("a");
+	ck_assert(!a->look_only);
+	finish(a, TASK_OVER, 0, NULL);
+}
+END_TEST
+
 START_TEST(a_pause_lets_one_probe_through_and_ends_by_it)
 {
 	int64_t begun = time_mono_ms();
@@ -251,6 +274,30 @@ START_TEST(a_gzip_file_is_finished_by_a_whole_member_and_the_same_rules)
 	ck_assert(!complete("x.jsonl.gz", gz.data, gz.len - 3));
 	buf_done(&gz);
 	free(trace);
+}
+END_TEST
+
+START_TEST(the_proof_of_a_gzip_file_keeps_the_pulse_and_ends_with_it)
+{
+	struct buf text = BUF_INIT, gz = BUF_INIT;
+
+	for (int i = 0; i < 100; i++) /* 6 MiB, of few bytes */
+		buf_puts(&text, request_trace("r", 300));
+	ck_assert_int_eq(buf_gzip(ts_str(text.data, text.len), &gz), 0);
+	beats = 0;
+	ck_assert(complete("x.jsonl.gz", gz.data, gz.len));
+	ck_assert_uint_ge(beats, text.len / (1 << 20));
+	beats_left = 10;
+	ck_assert(!complete("x.jsonl.gz", gz.data, gz.len));
+	ck_assert_uint_eq(beats_left, 0);
+	beats_left = 3;
+	buf_clear(&gz);
+	ck_assert_int_eq(buf_gzip(ts_str_c(execution_trace("x")), &gz), 0);
+	ck_assert(!complete("x.jsonl.gz", gz.data, gz.len));
+	beats_left = UINT_MAX;
+	ck_assert(complete("x.jsonl.gz", gz.data, gz.len));
+	buf_done(&text);
+	buf_done(&gz);
 }
 END_TEST
 
@@ -423,6 +470,7 @@ Suite *ingest_parts_suite(void)
 	tcase_add_test(queue, a_name_offered_while_it_is_worked_on_is_looked_at_once_more);
 	tcase_add_test(queue, a_resting_name_comes_back_at_its_time_and_not_before);
 	tcase_add_test(queue, a_name_that_wants_an_offer_rests_until_it_gets_one);
+	tcase_add_test(queue, a_name_that_gets_no_offer_is_looked_for_now_and_then);
 	tcase_add_test(queue, a_pause_lets_one_probe_through_and_ends_by_it);
 	tcase_add_test(queue, backoff_doubles_up_to_its_bound);
 	suite_add_tcase(s, queue);
@@ -430,6 +478,7 @@ Suite *ingest_parts_suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, an_execution_trace_is_finished_by_its_terminal_record);
 	tcase_add_test(t, other_files_are_finished_by_a_whole_first_line);
+	tcase_add_test(t, the_proof_of_a_gzip_file_keeps_the_pulse_and_ends_with_it);
 	tcase_add_test(t, a_gzip_file_is_finished_by_a_whole_member_and_the_same_rules);
 	tcase_add_test(t, one_gzip_member_inflates_to_the_same_bytes);
 	tcase_add_test(t, check_accepts_what_ingest_accepts);
