@@ -67,7 +67,11 @@ wait_until nothing_waits
 
 say "after a restart the recorder begins at the first index again"
 produce_gzip "$SPOOL/live" two 12 4
-wait_until count_is '.capture == "live"' 72
+wait_until count_is '.capture == "live~2"' 24
+is "the first recording stays as it was" "$(count '.capture == "live"')" 48
+is "each of the two is whole" \
+  "$(get '/captures?format=ndjson' | jq -sc '[.[] | [.name, .segments, .requests]] | sort')" \
+  '[["live",4,48],["live~2",3,24]]'
 is "names are used twice" \
   "$(get '/ingest/receipts?name=live.000000.jsonl.gz&format=ndjson' | jq -s 'length')" 2
 is "nothing refused" "$(quarantined)" 0

@@ -20,7 +20,8 @@ inflated=$(gzip -dc "$DIR/part.gz" 2>/dev/null | wc -l)
 cat "$DIR/whole.gz" "$DIR/part.gz" >"$DIR/seg.000004.jsonl.gz"
 { i=0; while [ $i -lt 50 ]; do request "p-$i" $((1000 + i)); i=$((i + 1)); done
   request p-50 1050 | head -c 120; } >"$DIR/c18.jsonl"
-{ meta c53; span a '' 0 10; printf '%s\n' '{"kind":"span_start","id":"b","name":"n","start_ns":11,"span_kind":"function"}'; } >"$DIR/c53.jsonl"
+{ meta c53; span a '' 0 10; printf '%s\n' '{"kind":"span_start","id":"b","name":"n","start_ns":5,"parent_id":"a","span_kind":"function"}'
+  printf '%s\n' '{"kind":"op","span_id":"b","op_name":"o","inputs":[],"output":"y","shape":[1],"dtype":"F32","device":"cpu","timestamp_ns":12,"duration_ns":8,"input_dense_bytes":0}'; } >"$DIR/c53.jsonl"
 
 say "tracespool check says what would be taken"
 check() { "$TRACESPOOL" check --json "$@" 2>/dev/null; }
@@ -58,12 +59,49 @@ is "C17: not complete" "$(get "$run" | jq -r '.health.capture_complete')" false
 is "C17: issue with the place" "$(get "$run" | jq -r '.health.issues[] | select(.code == "salvaged") | .severity')" warning
 is "C17: source" "$(get "${run%/summary}" | jq -r .source.salvaged)" true
 is "C17: replay has all of it" "$(get "${run%/summary}/replay?format=ndjson" | wc -l)" $((200 + inflated))
+is "C17: as recorded: what was taken" "$(get "${run%/summary}/requests?format=dynamo" | jq -c .request.request_id | sort -u | wc -l)" \
+  $((200 + inflated))
+gzip -dc "$DIR/seg.000004.jsonl.gz" >"$DIR/decoded" 2>/dev/null || :
+curl -fsS -D "$DIR/head" "$B${run%/summary}/source?decode=true" >"$DIR/got"
+ok "C17: source decoded: all that can be" cmp "$DIR/decoded" "$DIR/got"
+is "C17: its digest is not that of the file" "$(grep -ci '^[a-z]*-digest:' "$DIR/head" || :)" 0
+get "${run%/summary}/source" >"$DIR/got"
+ok "C17: source: the bytes as they are" cmp "$DIR/seg.000004.jsonl.gz" "$DIR/got"
+is "C17: its capture is not complete" "$(get /captures/seg/summary | jq -r '.health.capture_complete')" false
 drop "$DIR/c18.jsonl"
 is "C18: requests" "$(field c18.jsonl '[.state,.counts.requests]|join(" ")')" "ingested 50"
+is "C18: as recorded: no torn line" \
+  "$(get "/runs/$(field c18.jsonl .run.id)/requests?format=dynamo" | jq -c .request.request_id | wc -l)" 50
 cp "$DIR/c53.jsonl" "$SPOOL/c53.jsonl"
 is "C53: ingested without outcome" "$(field c53.jsonl '[.state,.run.id]|join(" ")')" "ingested c53"
 is "C53: outcome" "$(get /runs/c53/summary | jq -c '[.outcome,.outcome_reason,.span_count]')" '[null,null,2]'
 is "C53: not complete" "$(get /runs/c53/summary | jq -r '.health.capture_complete // false')" false
+is "C53: all issues" "$(get /runs/c53/views/health | jq -c '.result | [.capture_complete, (.issues | last | .code)]')" '[false,"salvaged"]'
+is "C53: judged as a failed run, without saying that it failed" \
+  "$(get /runs/c53/views/health | jq -c '[.result.issues[] | select(.code | IN("open_span", "capture_failed", "measurement_count")) | [.code, .severity]]')" \
+  '[["open_span","warning"]]'
+is "C53: no graph" "$(code /runs/c53/views/spans)" 409
+is "C53: an open span lasts to the last moment" \
+  "$(get /runs/c53/trace.json | jq -c '[.traceEvents[] | select(.cat == "span") | [.args.id, .ts, .dur, .args.closed]]')" \
+  '[["a",0,0.01,null],["b",0.005,0.015,false]]'
+ok "C53: in words" sh -c "'$TRACESPOOL' summary --url '$B' c53 | grep -q 'salvaged'"
+ok "C53: in the table" sh -c "'$TRACESPOOL' runs --url '$B' | grep -q c53"
+curl -fsS -D "$DIR/head" "$B/runs/c53/export" >"$DIR/export.jsonl"
+is "C53: export without an end" "$(jq -r .kind "$DIR/export.jsonl" | tr '\n' ' ')" "meta span_start span_end span_start op "
+is "C53: lines of it" "$(tr -d '\r' <"$DIR/head" | sed -n 's/^[Tt]racespool-[Rr]ow-[Cc]ount: //p')" 5
+is "C53: which is read again by a salvage only" \
+  "$(check "$DIR/export.jsonl" | jq -r .reason.code; check --salvage "$DIR/export.jsonl" | jq -c '[.accepted,.salvaged,.run_id,.counts.spans]')" \
+  'missing_terminal
+[true,true,"c53",2]'
+sed 's/"c53"/"again"/' "$DIR/export.jsonl" >"$DIR/again.jsonl"
+drop "$DIR/again.jsonl"
+is "C53: and is the same run" "$(field again.jsonl .state) $(get /runs/again/summary | jq -c 'del(.id, .run_id)')" \
+  "ingested $(get /runs/c53/summary | jq -c 'del(.id, .run_id)')"
+{ trace behind; printf '{"kind":'; } >"$DIR/behind.jsonl"
+drop "$DIR/behind.jsonl"
+is "damage behind the end: the outcome stands, the run is not complete" \
+  "$(field behind.jsonl .state) $(get /runs/behind/summary | jq -c '[.outcome,.health.capture_complete]') $(code /runs/behind/views/spans)" \
+  'ingested ["complete",false] 409'
 is "C53: no outcome in the list" "$(get /runs/c53 | jq -r .outcome)" null
 trace good >"$DIR/good.jsonl"
 drop "$DIR/good.jsonl"
