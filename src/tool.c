@@ -29,6 +29,7 @@ enum {
 	OPT_AFTER,
 	OPT_OPTION,
 	OPT_OUTPUT,
+	OPT_SALVAGE,
 	OPT_VERSION
 };
 
@@ -44,12 +45,20 @@ static const struct option long_options[] = {
 	{"wait", optional_argument, NULL, OPT_WAIT},
 	{"timeout", required_argument, NULL, OPT_TIMEOUT},
 	{"after", required_argument, NULL, OPT_AFTER},
+	{"salvage", no_argument, NULL, OPT_SALVAGE},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{NULL, 0, NULL, 0},
 };
 
 /* Options that not every command takes. */
-enum { TAKES_HTTP = 1, TAKES_SPOOL = 2, TAKES_WAIT = 4, TAKES_TIMEOUT = 8, TAKES_OUTPUT = 16 };
+enum {
+	TAKES_HTTP = 1,
+	TAKES_SPOOL = 2,
+	TAKES_WAIT = 4,
+	TAKES_TIMEOUT = 8,
+	TAKES_OUTPUT = 16,
+	TAKES_SALVAGE = 32
+};
 
 static const struct command {
 	const char *name;
@@ -58,7 +67,7 @@ static const struct command {
 	int min_args, max_args;
 	const char *usage, *meaning;
 } commands[] = {
-	{"check", tool_check, 0, 1, INT32_MAX, "check FILE...",
+	{"check", tool_check, TAKES_SALVAGE, 1, INT32_MAX, "check FILE...",
 	 "would these files be accepted? (needs no daemon)"},
 	{"replay", tool_replay_misplaced, 0, 0, INT32_MAX, "replay FILE...",
 	 "replay rows of a request trace (needs no daemon; see replay --help)"},
@@ -88,6 +97,7 @@ static void print_help(void)
 	       "      --json              print JSON as the daemon gives it\n"
 	       "      --url URL           the daemon's address, http://127.0.0.1:7117\n"
 	       "      --socket PATH       the daemon's Unix socket\n"
+	       "      --salvage           check: what would be taken of a file that was cut?\n"
 	       "      --spool DIR         drop, wait: the drop folder\n"
 	       "      --wait [SECONDS]    drop: wait for the receipts, at most 60 s\n"
 	       "      --timeout SECONDS   wait: at most this long, 60 s\n"
@@ -183,6 +193,10 @@ static int read_options(struct tool *t, struct command_line *line, int argc, cha
 			t->wait = true;
 			if (optarg && !read_seconds(optarg, &t->wait_s))
 				return usage("%s is not a number of seconds", optarg);
+			break;
+		case OPT_SALVAGE:
+			line->needs |= TAKES_SALVAGE;
+			t->salvage = true;
 			break;
 		case OPT_AFTER:
 			line->needs |= TAKES_TIMEOUT;

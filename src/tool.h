@@ -34,6 +34,7 @@ struct tool {
 	/* Options of the command line. */
 	const char *url, *socket, *spool, *after, *output;
 	bool json, wait;
+	bool salvage; /* check: as if ingest.salvage were set */
 	uint64_t wait_s;
 	/* Where it prints. */
 	bool tty;       /* standard output is a terminal */

@@ -10,8 +10,10 @@ static int check_one(const struct tool *t, const char *path)
 	struct ts_error reason = TS_ERROR_INIT, err = TS_ERROR_INIT;
 	struct tool_progress progress = {
 		.path = path, .width = t->width, .on = isatty(STDERR_FILENO)};
-	struct check_options options = {
-		.conf = &t->conf, .progress = tool_progress_show, .arg = &progress};
+	struct check_options options = {.conf = &t->conf,
+					.salvage = t->salvage,
+					.progress = tool_progress_show,
+					.arg = &progress};
 	CLEAN(buf_done) struct buf out = BUF_INIT;
 	int rc;
 

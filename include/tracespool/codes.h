@@ -10,7 +10,8 @@
 TS_CODE(TS_E_IO, "io_error", "File could not be read", 500, 4, TS_FATE_WAIT,
 	"check the file system that the spool is on")
 TS_CODE(TS_E_GZIP_TRUNCATED, "gzip_truncated", "Gzip data end before a member is complete", 0, 5,
-	TS_FATE_REFUSE, "the writer may have been stopped: drop the file again when it is complete")
+	TS_FATE_REFUSE,
+	"drop it again when it is complete; if its writer was killed, salvage takes what is whole")
 TS_CODE(TS_E_GZIP_CORRUPT, "gzip_corrupt", "Gzip data are damaged", 0, 5, TS_FATE_REFUSE,
 	"the name ends in .gz, so the file must be whole gzip members and nothing else")
 TS_CODE(TS_E_EXPANSION_RATIO, "expansion_ratio", "Gzip data inflate beyond the permitted ratio", 0,
@@ -42,7 +43,8 @@ TS_CODE(TS_E_INVALID_TENSOR_STATS, "invalid_tensor_stats", "Tensor statistics ar
 	5, TS_FATE_REFUSE, NULL)
 TS_CODE(TS_E_MISSING_META, "missing_meta", "Trace has no meta record", 0, 5, TS_FATE_REFUSE, NULL)
 TS_CODE(TS_E_MISSING_TERMINAL, "missing_terminal", "Trace has no terminal record", 0, 5,
-	TS_FATE_REFUSE, "the job may have died before it could finish its trace")
+	TS_FATE_REFUSE,
+	"the job may have died before it could finish its trace: salvage takes what is there")
 TS_CODE(TS_E_UNSUPPORTED_SCHEMA, "unsupported_schema", "Trace schema is not supported", 0, 5,
 	TS_FATE_REFUSE,
 	"read are candle-graph/trace/9, candle-graph/trace/10 and dynamo.request.trace.v1")

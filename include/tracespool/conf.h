@@ -7,9 +7,9 @@
  * file that was named is not. Paths are absolute and without a slash at the end; those of a -o may
  * be relative to the working folder.
  *
- * A struct conf is shared by all threads and does not change, but for four numbers that a reload
- * (HUP) stores: spool.idle_ms, spool.after, store.min_free_bytes and ingest.on_run_id_conflict.
- * Who reads these more than once in a process's life reads them through CONF_LIVE.
+ * A struct conf is shared by all threads and does not change, but for five numbers that a reload
+ * (HUP) stores: spool.idle_ms, spool.after, store.min_free_bytes, ingest.on_run_id_conflict and
+ * ingest.salvage. Who reads these more than once in a process's life reads them through CONF_LIVE.
  */
 #ifndef TRACESPOOL_CONF_H
 #define TRACESPOOL_CONF_H
@@ -22,6 +22,7 @@
 
 enum conf_after { AFTER_ARCHIVE, AFTER_DELETE, AFTER_KEEP };
 enum conf_conflict { CONFLICT_QUARANTINE, CONFLICT_REPLACE };
+enum conf_switch { SWITCH_OFF, SWITCH_ON }; /* written as false, true */
 
 /* Strings and lists are owned. */
 struct conf {
@@ -37,6 +38,7 @@ struct conf {
 	struct {
 		uint64_t workers; /* 0: one a core */
 		enum conf_conflict on_run_id_conflict;
+		enum conf_switch salvage;
 	} ingest;
 	struct {
 		char **listen; /* "ADDRESS:PORT", NULL-ended; port 0: any free one */
@@ -60,7 +62,7 @@ void conf_done(struct conf *conf);
  * with its one-line meaning (this is etc/tracespool.conf). */
 void conf_print(const struct conf *conf, FILE *out, bool defaults);
 
-/* One of the four numbers that a reload changes: CONF_LIVE(conf->spool.idle_ms). */
+/* One of the five numbers that a reload changes: CONF_LIVE(conf->spool.idle_ms). */
 #define CONF_LIVE(member) __atomic_load_n(&(member), __ATOMIC_RELAXED)
 
 /* Stores the settings that may change while the daemon runs from fresh into live. The keys of

@@ -15,6 +15,9 @@
 
 /* ---- an execution run as trace lines (candle-trace.md 15) ---- */
 
+/* A run that was salvaged without its terminal record has none here either: it is read again only
+ * by a salvage. */
+
 struct export;
 
 int export_open(struct db *db, struct export **ret, struct ts_error *err);

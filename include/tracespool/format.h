@@ -22,6 +22,9 @@ struct ts_format {
 	/* Every line, blank ones too, in order; shards one after another. */
 	int (*record)(struct format_state *st, const struct line *line, struct sink *sink,
 		      struct ts_error *err);
+	/* Before finish, for a salvage: the document may have no end, which counts->no_terminal
+	 * then tells. NULL: it has none that could be missing. */
+	void (*salvage)(struct format_state *st);
 	/* After the last line of the last shard: the rules about the whole document. */
 	int (*finish)(struct format_state *st, struct sink *sink, struct ts_error *err);
 	void (*end)(struct format_state *st); /* takes NULL */

@@ -64,6 +64,7 @@ bool ingest_live_receipt(struct ingest *in, struct ts_str name, struct buf *out)
  * not be judged (err). */
 struct check_options {
 	const struct conf *conf;
+	bool salvage; /* what would be taken of a file that is damaged at its end? */
 	void (*progress)(void *arg, uint64_t done, uint64_t size);
 	void *arg;
 };
@@ -83,9 +84,9 @@ struct kept;
 int kept_open(const struct conf *conf, struct spool *sp, struct db *catalog,
 	      const struct run_record *run, struct kept **ret, struct ts_error *err);
 void kept_close(struct kept *k); /* takes NULL */
-/* The next line that is not blank, borrowed until the next call, text[n] readable as for
- * json_begin: 1, or 0 at the end, -1 on error. What was read is not the run's source by its digest:
- * source_not_kept in place of the end. */
+/* Of a salvaged run what was taken of it. The next line that is not blank, borrowed until the next
+ * call, text[n] readable as for json_begin: 1, or 0 at the end, -1 on error. What was read is not
+ * the run's source by its digest: source_not_kept in place of the end. */
 int kept_next(struct kept *k, struct ts_str *ret, struct ts_error *err);
 
 #endif

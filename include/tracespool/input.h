@@ -76,6 +76,10 @@ void lines_closep(struct lines **l);
  * further call gives the same again. */
 int lines_next(struct lines *l, struct line *ret, struct ts_error *err);
 
+/* Is the line that was handed out last, or was no good UTF-8, the last of the text? Reads on if
+ * need be; where that fails the text goes on. The line is no longer valid after it. */
+bool lines_at_end(struct lines *l);
+
 /* Appends one gzip member of the bytes to out, the same for the same bytes. 0, or -1 without
  * memory (out is then as before, or failed). */
 int buf_gzip(struct ts_str in, struct buf *out);

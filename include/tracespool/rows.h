@@ -174,6 +174,7 @@ struct trace_counts {
 	/* execution */
 	uint64_t spans, closed_spans, ops, tensors, tensor_stats, memory, device_memory,
 		device_intervals, gradients, call_edges, data_edges;
+	bool no_terminal; /* salvage only: the document has no terminal record and no such row */
 	/* requests (request-trace.md 14, "lines") */
 	uint64_t non_record, request_payload, request_end, tool_start, tool_terminal, tool_dropped,
 		tools;

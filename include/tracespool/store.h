@@ -11,6 +11,7 @@
 #ifndef TRACESPOOL_STORE_H
 #define TRACESPOOL_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,6 +104,9 @@ int runfile_create(struct store *st, enum run_kind kind, uint64_t size_hint, str
 void runfile_free(struct runfile *rf);
 void runfile_freep(struct runfile **rf);
 struct sink *runfile_sink(struct runfile *rf);
+/* From now on what is done in the file, rows, analysis and indexes, ends with shutting_down soon
+ * after *stop was set. Borrowed; NULL: never. */
+void runfile_stop_on(struct runfile *rf, const atomic_bool *stop);
 /* Writes what is batched. The connection then serves analysis, which may also write. */
 int runfile_flush(struct runfile *rf, struct ts_error *err);
 struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_publish or runfile_free */
@@ -147,11 +151,14 @@ struct run_record {
 	struct ts_str meta;         /* compact JSON object of an execution run, or no value */
 	struct ts_str replay_error; /* lowering class when no rows exist, or no value */
 	struct opt_u64 trace_block_size, unreplayable_rows;
-	struct ts_str mode;    /* of a request run */
-	struct ts_str issues;  /* compact JSON array: health.issues, the receipt's warnings */
-	struct ts_str summary; /* compact JSON with a newline; not filled by lookups */
+	struct ts_str mode;         /* of a request run */
+	struct ts_str issues;       /* compact JSON array: health.issues, the receipt's warnings */
+	struct ts_str summary;      /* compact JSON with a newline; not filled by lookups */
 	struct ts_str summary_gzip; /* the same as one gzip member, or no value; nor this */
 	bool pinned;
+	/* Of a run that is being made and was salvaged: what was damaged and where, one sentence
+	 * for the issue. Not stored by itself, no value in lookups. */
+	struct ts_str salvaged;
 	void *owned; /* memory of a record that was read; run_record_done frees it */
 };
 void run_record_done(struct run_record *r);
@@ -196,6 +203,12 @@ typedef int (*receipt_build_fn)(void *arg, uint64_t no, enum commit_result resul
 int catalog_commit(struct store *st, const struct run_record *run, bool replace,
 		   receipt_build_fn build, void *arg, enum commit_result *ret_result,
 		   struct run_record *ret_other, struct ts_error *err);
+
+/* Removes receipt `no` if it is in state failed: the drop went away. No such one is fine. */
+int catalog_forget_failed(struct store *st, uint64_t no, struct ts_error *err);
+/* The first receipt in state failed with a number above `after`. 1 found, 0 none. */
+int catalog_next_failed(struct db *db, uint64_t after, struct receipt_record *ret,
+			struct ts_error *err);
 
 /* Replaces the JSON (and state, path) of receipt r->no. */
 int catalog_update_receipt(struct store *st, const struct receipt_record *r, struct ts_error *err);

@@ -80,6 +80,14 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16);
 delete from receipts
 where no in (select r.no from receipts r where r.name = ?1 and r.no < ?2) and state = 'failed';
 
+-- name: receipt_forget_failed
+delete from receipts where no = ?1 and state = 'failed';
+
+-- name: receipt_next_failed
+select no, name, digest, owner, state, code, seen_ms, final_ms, run_id, source_path, dev, ino, size,
+	mtime_ns, kept, json
+from receipts where state = 'failed' and no > ?1 order by no limit 1;
+
 -- name: receipt_state
 select state from receipts where no = ?1;
 

@@ -11,7 +11,8 @@ select (select coalesce(max(no), 0) from span_rows),
 	(select coalesce(max(rowid), 0) from device_memory_rows) +
 	(select coalesce(max(rowid), 0) from device_interval_rows) +
 	(select coalesce(max(rowid), 0) from gradient_rows) +
-	(select coalesce(max(rowid), 0) from edge_rows);
+	(select coalesce(max(rowid), 0) from edge_rows),
+	(select count(*) from terminal_rows);
 
 -- name: export_meta
 select schema, run_id, correlation_id, entrypoint, phase, timestamp, capture_step, warmup_steps,
@@ -102,6 +103,13 @@ order by device, stream_id, clock_id, start_ns, duration_ns desc, i.rowid;
 
 -- name: trace_span_count
 select coalesce(max(no), 0), (select timestamp_ns from terminal_rows) from span_rows;
+
+-- What a run that was salvaged without its end has recorded: times and lengths.
+-- name: trace_moments
+select s.start_ns, t.duration_ns from span_rows s cross join span_time_rows t on t.no = s.no
+union all select timestamp_ns, duration_ns from op_rows
+union all select timestamp_ns, 0 from memory_rows
+union all select timestamp_ns, 0 from device_memory_rows;
 
 -- name: trace_requests_begin
 select min(start_ms) from request_rows;

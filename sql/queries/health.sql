@@ -9,7 +9,7 @@ insert into health_rows(structurally_valid, capture_complete, coverage) values (
 -- name: health_meta
 select m.run_id, m.correlation_id, m.entrypoint, m.timestamp, m.device, m.capture_step,
 	m.warmup_steps, m.phase, m.capture_contract, m.comparison_identity, t.outcome, t.reason
-from meta_rows m, terminal_rows t;
+from meta_rows m left join terminal_rows t;
 
 -- name: health_span_index
 create index if not exists span_by_id on span_rows(id);

@@ -20,7 +20,7 @@ create view meta as select
 from meta_rows;
 
 create view terminal as select
-	-- How the run ended: one row.
+	-- How the run ended: one row; none of a run that was salvaged without its end.
 	outcome,
 	@U64(timestamp_ns)@ as timestamp_ns,
 	reason

@@ -27,7 +27,8 @@ int analyze_execution(struct db *db, const struct trace_counts *counts, struct r
 	struct execution_figures f;
 
 	(void)counts; /* the tables say the same */
-	if (analyze_execution_figures(db, &f, err) < 0 || health_run(&health, db, &f, err) < 0)
+	if (analyze_execution_figures(db, &f, err) < 0 ||
+	    health_run(&health, db, &f, record->salvaged, err) < 0)
 		return -1;
 	return execution_summary(db, &f, &health.report, record, keep, out, err);
 }

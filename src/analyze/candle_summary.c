@@ -41,7 +41,9 @@ static struct ts_str keep_str(struct arena *keep, struct query *q, int i)
 	return s;
 }
 
-static int read_meta(struct db *db, struct meta *m, struct arena *keep, struct ts_error *err)
+/* Only a salvaged run may lack its terminal row: then outcome and reason have no value. */
+static int read_meta(struct db *db, bool salvaged, struct meta *m, struct arena *keep,
+		     struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL, *t CLEAN(query_closep) = NULL;
 
@@ -50,10 +52,12 @@ static int read_meta(struct db *db, struct meta *m, struct arena *keep, struct t
 		return -1;
 	int n = query_step(q, err);
 
-	if (n == 1)
-		n = query_step(t, err);
 	if (n != 1)
-		return n < 0 ? -1 : ts_error_set(err, TS_E_INTERNAL, "no meta or terminal row");
+		return n < 0 ? -1 : ts_error_set(err, TS_E_INTERNAL, "no meta row");
+	int ended = query_step(t, err);
+
+	if (ended < 0 || (!ended && !salvaged))
+		return ended < 0 ? -1 : ts_error_set(err, TS_E_INTERNAL, "no terminal row");
 	m->schema = keep_str(keep, q, 0);
 	m->run_id = keep_str(keep, q, 1);
 	m->correlation_id = keep_str(keep, q, 2);
@@ -69,8 +73,10 @@ static int read_meta(struct db *db, struct meta *m, struct arena *keep, struct t
 	m->comparison_identity = keep_str(keep, q, 12);
 	m->tags = keep_str(keep, q, 13);
 	m->candle_version = keep_str(keep, q, 14);
-	m->outcome = keep_str(keep, t, 0);
-	m->reason = keep_str(keep, t, 1);
+	if (ended) {
+		m->outcome = keep_str(keep, t, 0);
+		m->reason = keep_str(keep, t, 1);
+	}
 	return keep->failed ? ts_error_nomem(err) : 0;
 }
 
@@ -289,7 +295,8 @@ int execution_summary(struct db *db, const struct execution_figures *f,
 	struct meta m = {0};
 	int64_t captured;
 
-	if (read_meta(db, &m, keep, err) < 0 || put_meta(&meta_json, &m, err) < 0)
+	if (read_meta(db, record->salvaged.p != NULL, &m, keep, err) < 0 ||
+	    put_meta(&meta_json, &m, err) < 0)
 		return -1;
 	char *meta_text = arena_dup(keep, meta_json.data, meta_json.len);
 

@@ -1,5 +1,6 @@
 /* health.c: the health report of an execution run: its steps in order, and how an issue is kept */
 #include "health.h"
+#include "salvage.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,14 +28,14 @@ static void show_issue(struct health *h, const char *severity, const char *code,
 	size_t before = h->shown.len;
 	bool comma = w->comma;
 
-	if (h->report.cut)
+	if (h->report.cut && !h->always)
 		return;
 	jw_open_object(w);
 	jw_kv_text(w, "severity", severity);
 	jw_kv_text(w, "code", code);
 	jw_kv_str(w, "message", message);
 	jw_close_object(w);
-	if (h->shown.failed ||
+	if (h->shown.failed || h->always ||
 	    (h->report.issue_count < HEALTH_ISSUES_SHOWN && h->shown.len < HEALTH_ISSUES_BYTES))
 		return;
 	h->shown.len = before;
@@ -129,7 +130,7 @@ static int capture_failed(struct health *h, struct ts_error *err)
 	struct ts_str reason = h->reason;
 	char text[HEALTH_REASON_MAX + 1];
 
-	if (!h->failed)
+	if (!ts_str_is(h->outcome, "failed"))
 		return 0;
 	if (reason.n > HEALTH_REASON_MAX)
 		reason.n = text_utf8_prefix(reason.p, HEALTH_REASON_MAX);
@@ -139,6 +140,16 @@ static int capture_failed(struct health *h, struct ts_error *err)
 	return health_issue(h, HEALTH_WARNING, "capture_failed", err, "%s", text);
 }
 
+/* The last one, and shown however many there are: it is the mark of the run. */
+static int salvaged_issue(struct health *h, struct ts_error *err)
+{
+	if (!h->salvaged.p)
+		return 0;
+	h->always = true;
+	return health_issue(h, HEALTH_WARNING, SALVAGE_CODE, err, "%.*s", (int)h->salvaged.n,
+			    h->salvaged.p);
+}
+
 static int write_report(struct health *h, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
@@ -146,7 +157,7 @@ static int write_report(struct health *h, struct ts_error *err)
 	struct json_writer w;
 
 	h->report.structurally_valid = h->errors == 0;
-	h->report.capture_complete = ts_str_is(h->outcome, "complete");
+	h->report.capture_complete = !h->salvaged.p && ts_str_is(h->outcome, "complete");
 	jw_close_array(&h->shown_writer);
 	jw_init(&w, &coverage, JSON_NUMBERS_DEFAULT);
 	health_put_coverage(&w, &h->report.coverage);
@@ -162,9 +173,9 @@ static int write_report(struct health *h, struct ts_error *err)
 }
 
 int health_run(struct health *h, struct db *db, const struct execution_figures *f,
-	       struct ts_error *err)
+	       struct ts_str salvaged, struct ts_error *err)
 {
-	*h = (struct health){.db = db, .shown = BUF_INIT};
+	*h = (struct health){.db = db, .salvaged = salvaged, .shown = BUF_INIT};
 	jw_init(&h->shown_writer, &h->shown, JSON_NUMBERS_DEFAULT);
 	jw_open_array(&h->shown_writer);
 	if (query_open(db, "health_issue_insert", &h->insert, err) < 0 ||
@@ -173,7 +184,8 @@ int health_run(struct health *h, struct db *db, const struct execution_figures *
 	    health_spans(h, err) < 0 || health_records(h, err) < 0 || health_edges(h, err) < 0 ||
 	    health_memory(h, err) < 0 || health_gradients(h, err) < 0 ||
 	    health_gradient_contract(h, err) < 0 || health_evidence(h, err) < 0 ||
-	    health_semantic_labels(h, err) < 0 || health_large_numbers(h, f, err) < 0)
+	    health_semantic_labels(h, err) < 0 || health_large_numbers(h, f, err) < 0 ||
+	    salvaged_issue(h, err) < 0)
 		return -1;
 	return write_report(h, err);
 }

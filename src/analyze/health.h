@@ -78,8 +78,10 @@ struct health {
 	struct db *db;
 	struct query *insert; /* into issue_rows */
 	struct health_report report;
-	bool failed; /* the outcome */
+	bool failed;            /* so says the outcome, or a salvage left none (http-api.md 6.1) */
+	struct ts_str salvaged; /* of the record: no value: the trace is whole */
 	uint64_t errors;
+	bool always; /* show further issues even if there were too many before */
 	struct buf shown;
 	struct json_writer shown_writer;
 
@@ -142,9 +144,10 @@ int health_semantic_labels(struct health *h, struct ts_error *err);
 /* tracespool's own: a warning if a quantity goes beyond what a double holds. */
 int health_large_numbers(struct health *h, const struct execution_figures *f, struct ts_error *err);
 
-/* The whole report; also writes health_rows. h is to be given to health_done in any case. */
+/* The whole report; also writes health_rows. salvaged: as in the record. h is to be given to
+ * health_done in any case. */
 int health_run(struct health *h, struct db *db, const struct execution_figures *f,
-	       struct ts_error *err);
+	       struct ts_str salvaged, struct ts_error *err);
 void health_done(struct health *h);
 
 /* Members of the summary: figures, and the report with the first issues. */

@@ -110,7 +110,7 @@ int health_read_meta(struct health *h, struct ts_error *err)
 	if (query_open(h->db, "health_meta", &q, err) < 0 || (n = query_step(q, err)) < 0)
 		return -1;
 	if (n == 0)
-		return ts_error_set(err, TS_E_INTERNAL, "no meta or terminal row");
+		return ts_error_set(err, TS_E_INTERNAL, "no meta row");
 	h->run_id = keep_str(h, q, 0);
 	h->correlation_id = keep_str(h, q, 1);
 	h->entrypoint = keep_str(h, q, 2);
@@ -123,7 +123,9 @@ int health_read_meta(struct health *h, struct ts_error *err)
 
 	h->outcome = keep_str(h, q, 10);
 	h->reason = keep_str(h, q, 11);
-	h->failed = ts_str_is(h->outcome, "failed");
+	if (!h->outcome.p && !h->salvaged.p)
+		return ts_error_set(err, TS_E_INTERNAL, "no terminal row");
+	h->failed = !h->outcome.p || ts_str_is(h->outcome, "failed");
 	if (h->keep.failed)
 		return ts_error_nomem(err);
 	if (read_object(&contract, contract_text, &h->contract, &h->contract_space,

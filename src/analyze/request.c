@@ -1,5 +1,6 @@
 /* request.c: figures of a request run: record, summary, issues, verdict of the lowering */
 #include "request.h"
+#include "salvage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,9 +52,9 @@ static int find_large(struct db *db, const char *statement, const char *row, uin
 	return 1;
 }
 
-/* Compact JSON of health.issues, kept in `keep`. */
+/* Compact JSON of health.issues, kept in `keep`, into the record. */
 static int find_issues(struct db *db, const struct request_figures *f, uint64_t shards,
-		       struct arena *keep, struct ts_str *ret, struct ts_error *err)
+		       struct run_record *record, struct arena *keep, struct ts_error *err)
 {
 	CLEAN(buf_done) struct buf message = BUF_INIT;
 	CLEAN(buf_done) struct buf json = BUF_INIT;
@@ -85,11 +86,12 @@ static int find_issues(struct db *db, const struct request_figures *f, uint64_t 
 		jw_kv_text(&w, "message", message.data);
 		jw_close_object(&w);
 	}
+	salvage_issue_write(&w, record);
 	jw_close_array(&w);
 	text = json.failed || message.failed ? NULL : arena_dup(keep, json.data, json.len);
 	if (!text)
 		return ts_error_nomem(err);
-	*ret = ts_str(text, json.len);
+	record->issues = ts_str(text, json.len);
 	return 0;
 }
 
@@ -159,7 +161,7 @@ int analyze_requests(struct db *db, const struct trace_counts *counts, struct ru
 	fill_record(record, &f, counts);
 	record->replay_error = ts_str_c(replay_error);
 	if (keep_models(&maps->models, keep, &record->models, err) < 0 ||
-	    find_issues(db, &f, counts->shards, keep, &record->issues, err) < 0)
+	    find_issues(db, &f, counts->shards, record, keep, err) < 0)
 		return -1;
 	summary_write(&f, maps, counts, record, out);
 	return out->failed ? ts_error_nomem(err) : 0;

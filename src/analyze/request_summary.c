@@ -163,7 +163,11 @@ void summary_write(const struct request_figures *f, const struct request_maps *m
 	jw_key(&w, "health");
 	jw_open_object(&w);
 	jw_kv_bool(&w, "structurally_valid", record->structurally_valid == 1);
-	jw_kv_null(&w, "capture_complete");
+	/* Loss leaves no mark in these files, so only its presence can be known. */
+	if (record->salvaged.p)
+		jw_kv_bool(&w, "capture_complete", false);
+	else
+		jw_kv_null(&w, "capture_complete");
 	jw_key(&w, "issues");
 	jw_raw(&w, record->issues);
 	jw_close_object(&w);

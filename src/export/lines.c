@@ -155,7 +155,7 @@ int export_open(struct db *db, struct export **ret, struct ts_error *err)
 		export_close(x);
 		return -1;
 	}
-	x->lines = 2 + query_u64(q, 0) + query_u64(q, 1) + query_u64(q, 2);
+	x->lines = 1 + query_u64(q, 0) + query_u64(q, 1) + query_u64(q, 2) + query_u64(q, 3);
 	*ret = x;
 	return 0;
 }

@@ -26,6 +26,24 @@ enum {
 enum { O_START, O_DURATION, O_NAME, O_SPAN, O_SHAPE, O_DTYPE, O_DEVICE, O_OUTPUT, O_INPUT, O_NO };
 enum { E_NO, E_DURATION, E_FROM, E_FROM_START, E_TO, E_TO_START, E_TO_CLOSED, E_TO_DURATION };
 
+/* The end of a run without terminal record is the last moment that it knows of. */
+static int find_end(struct trace_events *t, struct ts_error *err)
+{
+	CLEAN(query_closep) struct query *q = NULL;
+	int more;
+
+	if (query_open(t->db, "trace_moments", &q, err) < 0)
+		return -1;
+	t->terminal_ns = 0;
+	while ((more = query_step(q, err)) > 0) {
+		uint64_t end = u64_add_sat(query_u64(q, 0), query_u64(q, 1));
+
+		if (end > t->terminal_ns)
+			t->terminal_ns = end;
+	}
+	return more;
+}
+
 static int open_spans(struct trace_events *t, struct ts_error *err)
 {
 	CLEAN(query_closep) struct query *q = NULL;
@@ -34,6 +52,8 @@ static int open_spans(struct trace_events *t, struct ts_error *err)
 		return -1;
 	t->span_count = query_u64(q, 0);
 	t->terminal_ns = query_u64(q, 1);
+	if (query_is_null(q, 1) && find_end(t, err) < 0)
+		return -1;
 	if (t->span_count >= UINT32_MAX)
 		return ts_error_set(err, TS_E_INTERNAL, "more spans than tracks can be kept for");
 	t->track_of = calloc(t->span_count + 1, sizeof(*t->track_of));
@@ -44,7 +64,7 @@ static int open_spans(struct trace_events *t, struct ts_error *err)
 	return t->options.parts & TRACE_OPS ? cursor_open(t, "trace_ops", &t->ops, err) : 0;
 }
 
-/* What never closed lasts to the end of the run, which no accepted trace has before a start. */
+/* What never closed lasts to the end of the run, which no trace has before a start. */
 static uint64_t end_of(const struct trace_events *t, uint64_t start, bool closed, uint64_t duration)
 {
 	if (closed)

@@ -28,6 +28,7 @@ struct format_state {
 	uint64_t events; /* records so far: index of the next one */
 	uint64_t latest_ns;
 	struct place meta, terminal, stats; /* stats: the first one */
+	bool may_end_early;
 	/* of meta */
 	enum schema schema;
 	char schema_text[64];
@@ -301,7 +302,7 @@ static int check_document(struct format_state *st, struct ts_error *err)
 
 	if (!st->meta.line)
 		return ts_error_set(err, TS_E_MISSING_META, "the trace has no meta record");
-	if (!st->terminal.line)
+	if (!st->terminal.line && !st->may_end_early)
 		return ts_error_set(err, TS_E_MISSING_TERMINAL, "the trace has no terminal record");
 	if (st->schema == SCHEMA_OTHER) {
 		snprintf(what, sizeof(what), "meta.schema is \"%s\"", st->schema_text);
@@ -310,7 +311,7 @@ static int check_document(struct format_state *st, struct ts_error *err)
 	if (st->schema == SCHEMA_TRACE9 && st->stats.line)
 		return document_error(&st->stats, TS_E_TENSOR_STATS_IN_TRACE9,
 				      "a tensor_stats record in a candle-graph/trace/9 file", err);
-	if (check_terminal(st, err) < 0)
+	if (st->terminal.line && check_terminal(st, err) < 0)
 		return -1;
 	if (st->run_id != RUN_ID_GOOD) {
 		document_error(&st->meta, TS_E_BAD_RUN_ID, bad_run_id[st->run_id], err);
@@ -319,10 +320,16 @@ static int check_document(struct format_state *st, struct ts_error *err)
 	return 0;
 }
 
+static void candle_salvage(struct format_state *st)
+{
+	st->may_end_early = true;
+}
+
 static int candle_finish(struct format_state *st, struct sink *sink, struct ts_error *err)
 {
 	if (check_document(st, err) < 0)
 		return -1;
+	st->counts->no_terminal = !st->terminal.line;
 	return candle_spans_finish(&st->spans, sink, err);
 }
 
@@ -331,6 +338,7 @@ const struct ts_format format_candle = {
 	.kind = RUN_EXECUTION,
 	.begin = candle_begin,
 	.record = candle_record,
+	.salvage = candle_salvage,
 	.finish = candle_finish,
 	.end = candle_end,
 };

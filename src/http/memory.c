@@ -104,12 +104,8 @@ static enum outcome answer_view(struct request *rq, char tag, struct memory_ask 
 
 	if (find_run(rq, tag, &unchanged, err) < 0)
 		return FAILED;
-	if (ask->what == MEMORY_HEAVIEST &&
-	    (!ts_str_is(rq->run.outcome, "complete") || rq->run.structurally_valid != 1)) {
-		ts_error_set(err, TS_E_GRAPH_UNAVAILABLE,
-			     "the run is not both complete and structurally valid");
+	if (ask->what == MEMORY_HEAVIEST && request_check_graph(rq, err) < 0)
 		return FAILED;
-	}
 	if (unchanged)
 		return ANSWERED;
 	ask->schema = "tracespool/view/1";

@@ -129,6 +129,9 @@ int request_param_u64(struct request *rq, const char *name, uint64_t low, uint64
 /* Looks up the run that the path names, into rq->run. Errors: unknown_run, ambiguous_id,
  * run_removed, wrong_kind if it is not of that kind (-1: any will do). */
 int request_find_run(struct request *rq, int kind, struct ts_error *err);
+/* graph_unavailable unless the run is complete, which a salvaged one never is, and structurally
+ * valid. */
+int request_check_graph(struct request *rq, struct ts_error *err);
 
 /* A connection to the catalog with the deadline of a page. */
 int request_catalog(struct request *rq, struct db **ret, struct ts_error *err);

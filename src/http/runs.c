@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracespool/json.h"
+
 #include "handlers.h"
 #include "merged.h"
 #include "rows.h"
@@ -71,6 +73,20 @@ int request_find_run(struct request *rq, int kind, struct ts_error *err)
 	if (kind >= 0 && rq->run.kind != (enum run_kind)kind)
 		return wrong_kind(&rq->run, err);
 	return 0;
+}
+
+int request_check_graph(struct request *rq, struct ts_error *err)
+{
+	struct ts_str source = rq->run.source;
+	struct json_value v;
+	bool complete = ts_str_is(rq->run.outcome, "complete");
+
+	if (complete && source.p)
+		complete = json_find(source.p, source.n, "salvaged", &v, &rq->arena) != JSON_TRUE;
+	if (complete && rq->run.structurally_valid == 1)
+		return 0;
+	return ts_error_set(err, TS_E_GRAPH_UNAVAILABLE, "the run is not %s",
+			    complete ? "structurally valid" : "complete");
 }
 
 /* FNV-1a of what a catalog answer depends on besides the catalog. */

@@ -22,7 +22,7 @@
 struct kept {
 	struct spool_kept place;
 	uint64_t decoded_bytes;
-	bool gzip, has_digest;
+	bool gzip, salvaged, has_digest;
 	char digest[DIGEST_TEXT + 1]; /* of the decoded bytes */
 };
 
@@ -39,10 +39,9 @@ struct body {
 /* Members that are read; of these only `shards` is no scalar. */
 static bool is_known(struct ts_str key)
 {
-	static const char *const names[] = {"size_bytes", "uncompressed_bytes",
-					    "encoding",   "mtime_at",
-					    "digest",     "kept",
-					    "path",       "shards"};
+	static const char *const names[] = {
+		"size_bytes", "uncompressed_bytes", "encoding", "mtime_at", "digest", "kept",
+		"path",       "salvaged",           "shards"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (ts_str_is(key, names[i]))
@@ -58,6 +57,8 @@ static void read_fact(struct kept *k, struct ts_str key, const struct json_value
 		k->decoded_bytes = v->u64;
 	} else if (ts_str_is(key, "encoding")) {
 		k->gzip = v->type == JSON_STRING && ts_str_is(v->str, "gzip");
+	} else if (ts_str_is(key, "salvaged")) {
+		k->salvaged = v->type == JSON_TRUE;
 	} else if (ts_str_is(key, "mtime_at")) {
 		if (v->type == JSON_STRING)
 			text_parse_time(v->str, &k->place.mtime_ms);
@@ -124,6 +125,8 @@ static int read_source(struct request *rq, uint64_t shard, struct kept *k, bool 
 		memcpy(k->digest, rq->run.digest, DIGEST_TEXT);
 		k->has_digest = true;
 	}
+	/* Data that end in damage are known by the digest of the compressed bytes. */
+	k->has_digest = k->has_digest && !(k->salvaged && k->gzip);
 	return 0;
 }
 

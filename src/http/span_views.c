@@ -92,11 +92,6 @@ static enum outcome stream_view(struct request *rq, struct ts_str name, uint64_t
 	return answer_stream(rq, &vs->source, err) < 0 ? FAILED : ANSWERED;
 }
 
-static bool has_graph(const struct run_record *run)
-{
-	return ts_str_is(run->outcome, "complete") && run->structurally_valid == 1;
-}
-
 enum outcome handle_span_view(struct request *rq, struct ts_error *err)
 {
 	struct ts_str name = rq->target.segment[rq->target.segment_count - 1];
@@ -105,12 +100,8 @@ enum outcome handle_span_view(struct request *rq, struct ts_error *err)
 	if (request_param_u64(rq, "limit", 1, VIEW_SLOW_OPS_MAX, &limit, err) < 0 ||
 	    request_find_run(rq, RUN_EXECUTION, err) < 0)
 		return FAILED;
-	if (view_needs_graph(name) && !has_graph(&rq->run)) {
-		ts_error_set(err, TS_E_GRAPH_UNAVAILABLE, "the run is not %s",
-			     ts_str_is(rq->run.outcome, "complete") ? "structurally valid"
-								    : "complete");
+	if (view_needs_graph(name) && request_check_graph(rq, err) < 0)
 		return FAILED;
-	}
 	rq->answer.modified_ms = rq->run.ingested_ms;
 	if (answer_is_unchanged(rq, "%.12s.%u.v1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;

@@ -36,6 +36,8 @@ static int analyze(struct check *c, struct ts_error *err)
 		.structurally_valid = -1,
 	};
 	memcpy(c->run.digest, l->digest, sizeof(c->run.digest));
+	if (salvage_describe(l, &c->keep, &c->run.salvaged, err) < 0)
+		return -1;
 	if (runfile_flush(l->rf, err) < 0)
 		return -1;
 	if (l->kind == RUN_EXECUTION)
@@ -56,7 +58,7 @@ static int judge(struct check *c, const char *path, struct ts_error *err)
 	if (c->claim.folder ? kind == NAME_UNFINISHED : kind != NAME_DROP_FILE)
 		return ts_error_set(err, TS_E_BAD_NAME, "a drop of this name is not looked at");
 	c->size = c->claim.st.st_size > 0 && !c->claim.folder ? (uint64_t)c->claim.st.st_size : 0;
-	if (load_run(&c->load, NULL, &c->claim, conf, &watch, err) < 0)
+	if (load_run(&c->load, NULL, &c->claim, conf, c->options->salvage, &watch, err) < 0)
 		return -1;
 	return analyze(c, err);
 }
@@ -74,6 +76,7 @@ static void write_verdict(const struct check *c, const char *path, const struct 
 	jw_kv_text(&w, "schema", "tracespool/check/1");
 	jw_kv_text(&w, "name", name);
 	jw_kv_bool(&w, "accepted", !reason->code);
+	jw_kv_bool(&w, "salvaged", !reason->code && l->damage.code);
 	jw_kv_text(&w, "kind", l->known ? run_kind_name(l->kind) : NULL);
 	jw_kv_str(&w, "run_id", l->run_id);
 	jw_kv_text(&w, "digest", l->digest[0] ? l->digest : NULL);

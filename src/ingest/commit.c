@@ -25,9 +25,10 @@ static void log_ingested(const struct drop *d, const struct run_record *run)
 	text_name(run->id, id, sizeof(id));
 	log_line(LOG_L_INFO, "ingest",
 		 "ingested name=\"%s\" run=\"%s\" kind=%s lines=%" PRIu64 " bytes=%" PRIu64
-		 " ms=%" PRId64,
+		 " ms=%" PRId64 "%s%s",
 		 d->text, id, run_kind_name(run->kind), d->load.counts.lines, d->load.file_bytes,
-		 time_mono_ms() - d->begun_ms);
+		 time_mono_ms() - d->begun_ms, d->load.damage.code ? " salvaged=" : "",
+		 d->load.damage.code ? d->load.damage.code->code : "");
 }
 
 static void log_duplicate(const struct drop *d, const struct run_record *other)
@@ -204,7 +205,7 @@ static int commit_locked(struct commit *c, struct ts_error *err)
 	return commit_run(c, err);
 }
 
-static void describe_run(struct commit *c)
+static int describe_run(struct commit *c, struct ts_error *err)
 {
 	const struct load *l = &c->d->load;
 	const struct claim *claim = l->claim;
@@ -234,6 +235,9 @@ static void describe_run(struct commit *c)
 			}
 		}
 	}
+	if (c->keep.failed)
+		return ts_error_nomem(err);
+	return salvage_describe(l, &c->keep, &run->salvaged, err);
 }
 
 int commit_drop(struct drop *d, struct ts_error *err)
@@ -246,12 +250,10 @@ int commit_drop(struct drop *d, struct ts_error *err)
 	};
 	int rc = -1;
 
-	describe_run(&c);
 	pending_init(&c.receipt, d, "ingested");
 	worker_stamp(d->w, true);
-	if (c.keep.failed)
-		ts_error_nomem(err);
-	else if (store_digest_lock(d->in->store, d->load.digest, err) == 0) {
+	if (describe_run(&c, err) == 0 &&
+	    store_digest_lock(d->in->store, d->load.digest, err) == 0) {
 		rc = commit_locked(&c, err);
 		store_digest_unlock(d->in->store, d->load.digest);
 	}

@@ -70,22 +70,6 @@ static bool below_floor(const struct ingest *in)
 
 /* ---- failures ---- */
 
-static bool in_active(const struct ingest *in, const char *name)
-{
-	struct ts_error ignored = TS_ERROR_INIT;
-	char **names = NULL;
-	bool found = false;
-
-	if (spool_list_active(in->spool, &names, &ignored) < 0)
-		return true;
-	for (char **n = names; *n; n++) {
-		found = found || strcmp(*n, name) == 0;
-		free(*n);
-	}
-	free(names);
-	return found;
-}
-
 /* Puts the drop back where the watcher sees it, as a file made in place. */
 static void give_back(struct drop *d, bool adopted)
 {
@@ -97,7 +81,7 @@ static void give_back(struct drop *d, bool adopted)
 	if (w)
 		watcher_demote(w, d->task->name);
 	if (!adopted) /* the claim put it back itself, if it could */
-		back = !in_active(d->in, d->task->name);
+		back = !name_in_active(d->in, d->task->name);
 	else if (spool_unclaim(d->in->spool, &d->claim, &back, &err) < 0)
 		log_error("ingest", "not put back", d->text, &err);
 	d->task->claimed = !back;
@@ -208,8 +192,10 @@ static struct task_result work(struct drop *d)
 	int rc;
 
 	rc = take_drop(d, &err);
-	if (rc == 0)
+	if (rc == 0) {
+		forget_gone(d);
 		return (struct task_result){.verdict = TASK_OVER};
+	}
 	adopted = rc > 0 || err.code->fate == TS_FATE_REFUSE;
 	if (d->task->found && adopted) {
 		int known = recover_drop(d, rc < 0 ? &err : NULL, &failure);
@@ -223,7 +209,9 @@ static struct task_result work(struct drop *d)
 		remove_old_receipt(d);
 		ingest_changed(d->in);
 	}
-	if (rc < 0 || load_run(&d->load, d->in->store, &d->claim, d->in->conf, &watch, &err) < 0 ||
+	if (rc < 0 ||
+	    load_run(&d->load, d->in->store, &d->claim, d->in->conf,
+		     CONF_LIVE(d->in->conf->ingest.salvage) == SWITCH_ON, &watch, &err) < 0 ||
 	    commit_drop(d, &err) < 0)
 		return judge(d, adopted, &err);
 	return settled(d);
@@ -241,7 +229,7 @@ struct task_result ingest_drop(struct ingest *in, struct worker *w, struct task 
 		};
 	d.claim.fd = -1;
 	text_name(ts_str_c(task->name), d.text, sizeof(d.text));
-	result = work(&d);
+	result = task->look_only ? look_for_drop(&d) : work(&d);
 	load_done(&d.load);
 	claim_done(&d.claim);
 	return result;

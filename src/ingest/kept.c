@@ -16,6 +16,8 @@ struct kept {
 	char want[DIGEST_TEXT + 1];
 	struct digest *digests; /* over the shards' digests; NULL: there is one shard */
 	size_t next;            /* shard to be opened */
+	bool salvaged;          /* behind the lines that were taken there is damage */
+	uint64_t lines_left;    /* if so: that are to be given, blank ones too */
 	int fd;
 	struct input *in;
 	struct lines *lines;
@@ -47,6 +49,16 @@ static int inspect(struct kept *k, const struct conf *conf, struct spool *sp, st
 	return spool_inspect(full.data, conf->limits.shards, &k->claim, err) < 0 ? -1 : 1;
 }
 
+/* How far the source was taken. */
+static void find_end(struct kept *k, const char *text, size_t len, struct arena *scratch)
+{
+	struct json_value value;
+
+	k->salvaged = json_find(text, len, "salvaged", &value, scratch) == JSON_TRUE;
+	if (json_find(text, len, "line_count", &value, scratch) == JSON_U64)
+		k->lines_left = value.u64;
+}
+
 /* The receipt has the path as bytes and knows where the source went in the end; the run has it as
  * text. */
 static int find(struct kept *k, const struct conf *conf, struct spool *sp, struct db *catalog,
@@ -62,13 +74,13 @@ static int find(struct kept *k, const struct conf *conf, struct spool *sp, struc
 		found = inspect(k, conf, sp, receipt.source_path, err);
 		receipt_record_done(&receipt);
 	}
-	if (found == 0 && run->source.p) {
-		text = arena_dup(&scratch, run->source.p, run->source.n);
-		if (!text)
-			found = ts_error_nomem(err);
-		else if (json_find(text, run->source.n, "path", &value, &scratch) == JSON_STRING)
-			found = inspect(k, conf, sp, value.str, err);
-	}
+	text = arena_dup(&scratch, run->source.p ? run->source.p : "", run->source.n);
+	if (!text && found >= 0)
+		found = ts_error_nomem(err);
+	if (found == 0 && json_find(text, run->source.n, "path", &value, &scratch) == JSON_STRING)
+		found = inspect(k, conf, sp, value.str, err);
+	if (found > 0)
+		find_end(k, text, run->source.n, &scratch);
 	arena_done(&scratch);
 	if (found == 0)
 		return not_kept(err, "the source of the run is not there any more");
@@ -170,9 +182,10 @@ int kept_next(struct kept *k, struct ts_str *ret, struct ts_error *err)
 			if (open_shard(k, err) < 0)
 				return -1;
 		}
-		more = lines_next(k->lines, &line, err);
+		more = k->salvaged && k->lines_left == 0 ? 0 : lines_next(k->lines, &line, err);
 		if (more < 0)
 			return -1;
+		k->lines_left -= more > 0 && k->salvaged;
 		if (more == 0) {
 			if (end_shard(k, err) < 0)
 				return -1;

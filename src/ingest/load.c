@@ -25,6 +25,7 @@ struct loading {
 	struct store *st;
 	struct input_limits limits;
 	const struct load_watch *watch;
+	bool salvage;
 	const struct ts_format *format;
 	struct format_state *state;
 	struct tap tap;
@@ -103,6 +104,7 @@ static int begin_format(struct loading *g, const struct ts_format *format, struc
 	if (runfile_create(g->st, format->kind, size_hint(l->claim), &l->rf, err) < 0 ||
 	    format->begin(&g->state, &l->counts, err) < 0)
 		return -1;
+	runfile_stop_on(l->rf, g->watch->stop);
 	g->format = format;
 	g->tap = (struct tap){.sink.row = tap_row, .inner = runfile_sink(l->rf), .g = g};
 	l->known = true;
@@ -133,6 +135,26 @@ static int take_line(struct loading *g, const struct line *line, struct ts_error
 	return g->format->record(g->state, line, &g->tap.sink, err);
 }
 
+static void name_shard(const struct claim *claim, size_t shard, struct ts_error *err)
+{
+	if (claim->folder && !err->file[0])
+		text_name(ts_str_c(claim->shards[shard]), err->file, sizeof(err->file));
+}
+
+/* 0: what was read so far is taken, reason is noted as the damage and empty; else -1. */
+static int take_damage(struct loading *g, size_t shard, struct lines *lines,
+		       struct ts_error *reason)
+{
+	if (!g->salvage || !g->format || shard + 1 != shard_total(g->l->claim) ||
+	    !salvage_accepts(reason, lines_at_end(lines)))
+		return -1;
+	name_shard(g->l->claim, shard, reason);
+	g->l->damage = *reason;
+	ts_error_init(reason);
+	g->line = NULL;
+	return 0;
+}
+
 static int parse_shard(struct loading *g, struct input *in, size_t shard, uint64_t *ret_lines,
 		       struct ts_error *err)
 {
@@ -146,16 +168,23 @@ static int parse_shard(struct loading *g, struct input *in, size_t shard, uint64
 		const atomic_bool *stop = g->watch->stop;
 
 		line.shard = (uint32_t)shard;
-		*ret_lines = line.number;
-		if (take_line(g, &line, err) < 0)
+		if (take_line(g, &line, err) < 0) {
+			/* A torn line was not taken, and is counted nowhere. */
+			if (take_damage(g, shard, lines, err) == 0) {
+				g->l->counts.lines--;
+				return 0;
+			}
+			*ret_lines = line.number;
 			return -1;
+		}
+		*ret_lines = line.number;
 		if ((line.number % TICK_LINES == 0 ||
 		     (stop && atomic_load_explicit(stop, memory_order_relaxed))) &&
 		    tick(g, input_consumed(in), err) < 0)
 			return -1;
 	}
 	g->line = NULL;
-	return rc;
+	return rc < 0 ? take_damage(g, shard, lines, err) : 0;
 }
 
 /* Reads what is left, for the digest. A failure to decode is no failure here. */
@@ -176,12 +205,6 @@ static int drain(const struct loading *g, struct input *in, struct ts_error *err
 		return -1;
 	}
 	return 0;
-}
-
-static void name_shard(const struct claim *claim, size_t shard, struct ts_error *err)
-{
-	if (claim->folder && !err->file[0])
-		text_name(ts_str_c(claim->shards[shard]), err->file, sizeof(err->file));
 }
 
 /* Reads one shard to its end. reason: why the drop is refused, if it is; nothing is parsed any
@@ -323,8 +346,15 @@ static int end_format(struct loading *g, struct ts_error *reason)
 					    ? "the folder has no shard"
 					    : "there is no line that is not blank");
 	l->counts.shards = shard_total(l->claim);
-	if (g->format->finish(g->state, &g->tap.sink, reason) < 0)
+	if (g->salvage && g->format->salvage)
+		g->format->salvage(g->state);
+	if (g->format->finish(g->state, &g->tap.sink, reason) < 0) {
+		if (l->damage.code && salvage_is_void(reason))
+			*reason = l->damage;
 		return -1;
+	}
+	if (l->counts.no_terminal && !l->damage.code)
+		ts_error_set(&l->damage, TS_E_MISSING_TERMINAL, "the trace has no terminal record");
 	l->counts.shards = shard_total(l->claim);
 	if (l->kind == RUN_REQUESTS && make_run_id(l, reason) < 0)
 		return -1;
@@ -335,7 +365,7 @@ static void loading_init(struct loading *g, struct load *l, struct store *st,
 			 const struct claim *claim, const struct conf *conf,
 			 const struct load_watch *watch)
 {
-	*l = (struct load){.claim = claim};
+	*l = (struct load){.claim = claim, .damage = TS_ERROR_INIT};
 	*g = (struct loading){
 		.l = l,
 		.st = st,
@@ -345,13 +375,14 @@ static void loading_init(struct loading *g, struct load *l, struct store *st,
 }
 
 int load_run(struct load *l, struct store *st, const struct claim *claim, const struct conf *conf,
-	     const struct load_watch *watch, struct ts_error *err)
+	     bool salvage, const struct load_watch *watch, struct ts_error *err)
 {
 	struct ts_error reason = TS_ERROR_INIT;
 	struct loading g;
 	int rc = 0;
 
 	loading_init(&g, l, st, claim, conf, watch);
+	g.salvage = salvage;
 	if (claim->folder)
 		rc = begin_format(&g, &format_request, err);
 	if (rc == 0)

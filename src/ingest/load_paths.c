@@ -34,7 +34,7 @@ static int read_paths(struct reading *r, const char *const *paths, size_t n, str
 	}
 	if (!r->claim.folder && r->claim.st.st_size > 0)
 		r->size = (uint64_t)r->claim.st.st_size;
-	if (load_run(&r->load, NULL, &r->claim, conf, &watch, err) < 0)
+	if (load_run(&r->load, NULL, &r->claim, conf, false, &watch, err) < 0)
 		return -1;
 	if (r->load.kind != RUN_REQUESTS)
 		return ts_error_set(err, TS_E_WRONG_KIND, "an execution trace has no requests");

@@ -115,7 +115,7 @@ int ingest_start(const struct ingest_options *options, struct ingest **ret, stru
 	in->store = options->store;
 	if (store_remove_orphans(in->store, &removed, err) < 0 ||
 	    tasks_init(&in->tasks, in->conf->limits.queue, err) < 0 || queue_active(in, err) < 0 ||
-	    start_workers(in, err) < 0) {
+	    forget_gone_failures(in, err) < 0 || start_workers(in, err) < 0) {
 		ingest_stop(in);
 		return -1;
 	}

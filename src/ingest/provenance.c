@@ -59,6 +59,7 @@ void write_provenance(const struct load *l, const char *kept, const char *path, 
 	if (path)
 		text_name(ts_str_c(path), text, sizeof(text));
 	jw_kv_text(&w, "path", path ? text : NULL);
+	jw_kv_bool(&w, "salvaged", l->damage.code != NULL);
 	if (l->claim->folder) {
 		jw_key(&w, "shards");
 		jw_open_array(&w);

@@ -95,6 +95,17 @@ void report_failure(struct drop *d, const struct ts_error *reason, int64_t retry
  * d->settled. May be done again at any time until it is settled. */
 void settle_drop(struct drop *d, const struct receipt_record *r);
 
+/* ---- gone.c ---- */
+
+/* Also true where that cannot be told. */
+bool name_in_active(const struct ingest *in, const char *name);
+/* If a drop that failed before is neither in the spool nor in .active/, its receipt goes. */
+void forget_gone(struct drop *d);
+/* For a task that is only to be looked for: the same, else it rests on. */
+struct task_result look_for_drop(struct drop *d);
+/* At start: the same for drops that went away while no daemon ran. */
+int forget_gone_failures(struct ingest *in, struct ts_error *err);
+
 /* ---- recover.c ---- */
 
 /* A drop found in .active/: if its receipt is in the catalog already, only the rest is done.

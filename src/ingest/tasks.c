@@ -12,8 +12,8 @@
 #define TABLE_MAX ((size_t)1 << 16)
 #define PAUSE_FIRST_MS 1000
 #define PAUSE_MAX_MS 30000
-#define LOOK_EVERY_MS 50             /* at most so often the resting list is walked */
-#define FORGET_AFTER_MS (60 * 60000) /* a changed drop that is not offered again */
+#define LOOK_EVERY_MS 50    /* at most so often the resting list is walked */
+#define LOOK_AFTER_MS 30000 /* for a changed drop that is not offered again */
 
 int tasks_init(struct tasks *t, uint64_t limit, struct ts_error *err)
 {
@@ -161,7 +161,7 @@ static void wake_resting(struct tasks *t, struct task *task)
 	list_remove(&t->resting, task);
 	if (!task->claimed)
 		task->again = false; /* that offer is this task */
-	task->wants_offer = false;
+	task->wants_offer = task->look_only = false;
 	enqueue(t, task, false);
 }
 
@@ -182,6 +182,8 @@ bool tasks_offer(struct tasks *t, const char *name, int64_t seen_ms)
 	} else if (!task) {
 		taken = t->queue.count + t->resting.count < t->limit &&
 			add(t, name, seen_ms) != NULL;
+	} else {
+		task->look_only = false; /* now there is more to do */
 	}
 	pthread_mutex_unlock(&t->lock);
 	return taken;
@@ -229,10 +231,10 @@ static void look_at_resting(struct tasks *t, int64_t now)
 			continue;
 		}
 		if (task->wants_offer && !task->again) {
-			at += FORGET_AFTER_MS;
+			at += LOOK_AFTER_MS;
 			if (now >= at) {
-				list_remove(&t->resting, task);
-				forget(t, task);
+				wake_resting(t, task);
+				task->look_only = true;
 				continue;
 			}
 		}
@@ -319,6 +321,7 @@ enum tasks_event tasks_finish(struct tasks *t, struct task *task, const struct t
 		enqueue(t, task, true);
 	} else if (result->verdict == TASK_LATER) {
 		task->state = TASK_RESTING;
+		task->look_only = false;
 		task->wants_offer = result->wants_offer;
 		task->retry_ms = time_mono_ms() + result->delay_ms;
 		list_add(&t->resting, task, false);
@@ -329,6 +332,7 @@ enum tasks_event tasks_finish(struct tasks *t, struct task *task, const struct t
 		task->failed_no = 0;
 		task->tries = 0;
 		task->again = task->claimed = task->found = task->committed = false;
+		task->look_only = false;
 		task->seen_ms = time_now_ms();
 		enqueue(t, task, false);
 	} else {

@@ -26,6 +26,7 @@ struct task {
 	bool found;         /* its receipt may be in the catalog already */
 	bool again;         /* offered while busy or resting: a newer drop, or the same one back */
 	bool wants_offer;   /* resting: nothing to do before the watcher offers it again */
+	bool look_only;     /* of these, now and then: is it there at all any more? */
 	bool probe;         /* taken while paused, to see whether that is over */
 	unsigned tries;     /* that failed in a row */
 	int64_t retry_ms;   /* resting: monotonic */

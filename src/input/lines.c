@@ -24,6 +24,7 @@ struct lines {
 	size_t end;        /* of what was read */
 	uint64_t start_at; /* offset of data[start] in the decoded text */
 	uint64_t number;   /* of the last line handed out */
+	size_t bad;        /* bytes from start of the line that is no good UTF-8, with its LF */
 	bool at_end;
 };
 
@@ -135,8 +136,10 @@ static int check_utf8(const struct lines *l, size_t len, struct ts_error *err)
 static int hand_out(struct lines *l, size_t len, size_t step, struct line *ret,
 		    struct ts_error *err)
 {
-	if (check_utf8(l, len, err) < 0)
+	if (check_utf8(l, len, err) < 0) {
+		l->bad = step;
 		return -1;
+	}
 	l->number++;
 	ret->text = l->data + l->start;
 	ret->len = len;
@@ -172,4 +175,14 @@ int lines_next(struct lines *l, struct line *ret, struct ts_error *err)
 		if (read_block(l, err) < 0)
 			return -1;
 	}
+}
+
+bool lines_at_end(struct lines *l)
+{
+	struct ts_error ignored = TS_ERROR_INIT;
+
+	while (l->end - l->start == l->bad && !l->at_end)
+		if (read_block(l, &ignored) < 0)
+			return false;
+	return l->end - l->start == l->bad;
 }

@@ -438,6 +438,31 @@ int catalog_update_receipt(struct store *st, const struct receipt_record *r, str
 	return n;
 }
 
+static int delete_failed(struct store *st, uint64_t no, struct ts_error *err)
+{
+	struct query *q;
+
+	if (query_open(st->writer, "receipt_forget_failed", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, no);
+	return query_run(q, err);
+}
+
+int catalog_forget_failed(struct store *st, uint64_t no, struct ts_error *err)
+{
+	struct change c = {0};
+
+	pthread_mutex_lock(&st->write_lock);
+	int n = begin(st, err);
+
+	if (n == 0)
+		n = end(st, delete_failed(st, no, err), &c, err);
+	else
+		store_note_write(st, err);
+	pthread_mutex_unlock(&st->write_lock);
+	return n;
+}
+
 int catalog_load_counters(struct store *st, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;

@@ -3,6 +3,7 @@
 #define STORE_DB_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "tracespool/store.h"
 
@@ -10,11 +11,12 @@ struct db {
 	sqlite3 *h;
 	struct store *st; /* whose pool it goes back to; NULL: of no pool */
 	bool of_run;
-	bool alone; /* closed when it is released */
+	bool alone;                /* closed when it is released */
 	char key[DIGEST_HEX + 16]; /* of a run's file: "HEX-REV" */
 	int64_t deadline_ms;
-	struct db *next;        /* in the pool */
-	sqlite3_stmt **at_rest; /* named statements not in use, by number */
+	const atomic_bool *stop; /* borrowed; set: statements end with shutting_down; or NULL */
+	struct db *next;         /* in the pool */
+	sqlite3_stmt **at_rest;  /* named statements not in use, by number */
 };
 
 struct query {

@@ -331,6 +331,19 @@ int catalog_receipt_by_no(struct db *db, uint64_t no, struct receipt_record *ret
 	return n == 1 ? read_receipt(q, ret, err) : n;
 }
 
+int catalog_next_failed(struct db *db, uint64_t after, struct receipt_record *ret,
+			struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	if (query_open(db, "receipt_next_failed", &q, err) < 0)
+		return -1;
+	query_bind_u64(q, 1, after);
+	int n = query_step(q, err);
+
+	return n == 1 ? read_receipt(q, ret, err) : n;
+}
+
 int catalog_is_kept(struct db *db, struct ts_str name, uint64_t ino, uint64_t size,
 		    int64_t mtime_ns, struct ts_error *err)
 {

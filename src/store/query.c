@@ -19,6 +19,11 @@ const char *sql_find(const struct sql_text *texts, const char *name)
 	return NULL;
 }
 
+static bool stopped(const struct db *db)
+{
+	return db && db->stop && atomic_load_explicit(db->stop, memory_order_relaxed);
+}
+
 int db_error(struct db *db, int rc, const char *what, struct ts_error *err)
 {
 	if (err->code)
@@ -33,8 +38,8 @@ int db_error(struct db *db, int rc, const char *what, struct ts_error *err)
 		id = TS_E_STORE_BUSY;
 		break;
 	case SQLITE_INTERRUPT:
-		id = TS_E_STORE_BUSY;
-		text = "took longer than it may";
+		id = stopped(db) ? TS_E_SHUTDOWN : TS_E_STORE_BUSY;
+		text = stopped(db) ? "interrupted" : "took longer than it may";
 		break;
 	case SQLITE_FULL:
 		id = TS_E_DISK_FULL;
@@ -62,6 +67,8 @@ static int past_deadline(void *arg)
 {
 	struct db *db = arg;
 
+	if (stopped(db))
+		return 1;
 	return db->deadline_ms && time_mono_ms() >= db->deadline_ms;
 }
 

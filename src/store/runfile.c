@@ -79,7 +79,8 @@ int run_schema(struct db *db, enum run_kind kind, const char *part, struct ts_er
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "%s-%s", kind == RUN_EXECUTION ? "execution" : "requests", part);
+	snprintf(name, sizeof(name), "%s-%s", kind == RUN_EXECUTION ? "execution" : "requests",
+		 part);
 	const char *sql = sql_find(sql_run_texts, name);
 
 	CHECK(sql);
@@ -139,6 +140,11 @@ void runfile_freep(struct runfile **rf)
 struct sink *runfile_sink(struct runfile *rf)
 {
 	return &rf->sink;
+}
+
+void runfile_stop_on(struct runfile *rf, const atomic_bool *stop)
+{
+	rf->db->stop = stop;
 }
 
 int runfile_flush(struct runfile *rf, struct ts_error *err)

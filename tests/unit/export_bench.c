@@ -35,6 +35,7 @@ void load(struct loaded *l, const char *text, size_t n, const char *place)
 	assert_fine(input_open(fd, false, &test_limits, &in, &err), &err);
 	assert_fine(lines_open(in, &test_limits, &lines, &err), &err);
 	assert_fine(format_candle.begin(&st, &counts, &err), &err);
+	format_candle.salvage(st);
 	while ((more = lines_next(lines, &line, &err)) > 0)
 		if (format_candle.record(st, &line, runfile_sink(l->rf), &err) < 0)
 			break;
@@ -44,6 +45,8 @@ void load(struct loaded *l, const char *text, size_t n, const char *place)
 	ck_assert_msg(format_candle.finish(st, runfile_sink(l->rf), &err) == 0, "%s: %s", place,
 		      err.message);
 	format_candle.end(st);
+	if (counts.no_terminal)
+		record.salvaged = TS_STR("missing_terminal: the trace has no terminal record");
 	lines_close(lines);
 	input_close(in);
 	close(fd);

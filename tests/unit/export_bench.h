@@ -15,7 +15,7 @@ struct loaded {
 extern struct ts_error export_err;
 extern const struct trace_options everything;
 
-/* Text through format, analysis and indexes. */
+/* Text through format, analysis and indexes; without a terminal record as a salvage takes it. */
 void load(struct loaded *l, const char *text, size_t n, const char *place);
 void unload(struct loaded *l);
 

@@ -83,5 +83,8 @@ Suite *ingest_drops_suite(void);
 Suite *ingest_failures_suite(void);
 Suite *ingest_recovery_suite(void);
 Suite *ingest_parts_suite(void);
+Suite *ingest_salvage_suite(void);
+Suite *ingest_marks_suite(void);
+Suite *ingest_gone_suite(void);
 
 #endif

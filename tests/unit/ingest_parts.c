@@ -133,6 +133,28 @@ START_TEST(a_name_that_wants_an_offer_rests_until_it_gets_one)
 }
 END_TEST
 
+START_TEST(a_name_that_gets_no_offer_is_looked_for_now_and_then)
+{
+	struct task_result changed = {.verdict = TASK_LATER, .wants_offer = true};
+	struct task *a;
+
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			ck_assert(tasks_offer(&tasks, "a", 1));
+		a = take("a");
+		ck_assert_int_eq(a->look_only, i == 1);
+		tasks_finish(&tasks, a, &changed);
+		tasks.resting.first->retry_ms -= 31000; /* that time went by */
+		tasks.look_ms = 0;
+	}
+	/* An offer makes more of it than a look. */
+	ck_assert(tasks_offer(&tasks, "a", 2));
+	a = take("a");
+	ck_assert(!a->look_only);
+	finish(a, TASK_OVER, 0, NULL);
+}
+END_TEST
+
 START_TEST(a_pause_lets_one_probe_through_and_ends_by_it)
 {
 	int64_t begun = time_mono_ms();
@@ -414,6 +436,7 @@ Suite *ingest_parts_suite(void)
 	tcase_add_test(queue, a_name_offered_while_it_is_worked_on_is_looked_at_once_more);
 	tcase_add_test(queue, a_resting_name_comes_back_at_its_time_and_not_before);
 	tcase_add_test(queue, a_name_that_wants_an_offer_rests_until_it_gets_one);
+	tcase_add_test(queue, a_name_that_gets_no_offer_is_looked_for_now_and_then);
 	tcase_add_test(queue, a_pause_lets_one_probe_through_and_ends_by_it);
 	tcase_add_test(queue, backoff_doubles_up_to_its_bound);
 	suite_add_tcase(s, queue);

@@ -92,6 +92,7 @@ START_TEST(an_empty_file_gives_the_defaults)
 	ck_assert_uint_eq(conf.store.wal_limit_bytes, 67108864);
 	ck_assert_uint_eq(conf.ingest.workers, 0);
 	ck_assert_int_eq(conf.ingest.on_run_id_conflict, CONFLICT_QUARANTINE);
+	ck_assert_int_eq(conf.ingest.salvage, SWITCH_OFF);
 	ck_assert_str_eq(conf.http.listen[0], "127.0.0.1:7117");
 	ck_assert_ptr_null(conf.http.listen[1]);
 	ck_assert_str_eq(conf.http.socket, "");
@@ -361,17 +362,17 @@ START_TEST(the_manual_has_each_setting_with_its_default)
 	for (const char *p = manual; (p = strstr(p, "\n.It Va ")); p++)
 		items++;
 	ck_assert_uint_eq(items, n);
-	ck_assert_uint_eq(n, 24);
+	ck_assert_uint_eq(n, 25);
 	free(manual);
 }
 END_TEST
 
-START_TEST(a_reload_changes_four_settings_and_names_the_rest)
+START_TEST(a_reload_changes_five_settings_and_names_the_rest)
 {
 	static const char *const options[] = {
-		"spool.idle_ms=5",      "spool.after=keep", "store.min_free_bytes=6",
-		"spool.settle_ms=7",    "http.hosts=a",     "ingest.on_run_id_conflict=replace",
-		"spool.path=/elsewhere"};
+		"spool.idle_ms=5",       "spool.after=keep",   "store.min_free_bytes=6",
+		"spool.settle_ms=7",     "http.hosts=a",       "ingest.on_run_id_conflict=replace",
+		"spool.path=/elsewhere", "ingest.salvage=true"};
 	const char *later[8];
 	struct conf live, fresh;
 
@@ -385,6 +386,7 @@ START_TEST(a_reload_changes_four_settings_and_names_the_rest)
 	ck_assert_int_eq(live.spool.after, AFTER_KEEP);
 	ck_assert_uint_eq(live.store.min_free_bytes, 6);
 	ck_assert_int_eq(live.ingest.on_run_id_conflict, CONFLICT_REPLACE);
+	ck_assert_int_eq(live.ingest.salvage, SWITCH_ON);
 	ck_assert_uint_eq(live.spool.settle_ms, 2000);
 	ck_assert_str_eq(live.spool.path, "/var/spool/tracespool");
 	ck_assert_uint_eq(conf_reload(&live, &fresh, later, 2), 2);
@@ -415,7 +417,7 @@ int main(void)
 	tcase_add_test(all, the_shipped_file_is_the_table_commented_out);
 	tcase_add_test(all, the_shipped_file_without_its_comment_signs_is_the_defaults);
 	tcase_add_test(all, the_manual_has_each_setting_with_its_default);
-	tcase_add_test(all, a_reload_changes_four_settings_and_names_the_rest);
+	tcase_add_test(all, a_reload_changes_five_settings_and_names_the_rest);
 	suite_add_tcase(suite, all);
 	suite_add_tcase(suite, conf_values_case());
 	runner = srunner_create(suite);

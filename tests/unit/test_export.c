@@ -148,6 +148,27 @@ START_TEST(generated_traces_come_back_from_their_export)
 }
 END_TEST
 
+START_TEST(traces_without_their_end_come_back_from_their_export)
+{
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct buf text CLEAN(buf_done) = BUF_INIT, out CLEAN(buf_done) = BUF_INIT;
+		struct loaded l;
+		char place[32];
+		char *end;
+
+		snprintf(place, sizeof(place), "seed %llu, cut", (unsigned long long)seed);
+		random_trace(seed, &text);
+		end = strstr(text.data, "{\"kind\":\"terminal\"");
+		ck_assert_ptr_nonnull(end);
+		check_trace(text.data, (size_t)(end - text.data), place);
+		load(&l, text.data, (size_t)(end - text.data), place);
+		export_of(&l, &out);
+		ck_assert_ptr_null(strstr(out.data, "\"kind\":\"terminal\""));
+		unload(&l);
+	}
+}
+END_TEST
+
 START_TEST(corpus_files_come_back_from_their_export)
 {
 	char path[600];
@@ -220,6 +241,7 @@ int main(void)
 
 	tcase_set_timeout(t, 240);
 	tcase_add_test(t, generated_traces_come_back_from_their_export);
+	tcase_add_test(t, traces_without_their_end_come_back_from_their_export);
 	tcase_add_test(t, corpus_files_come_back_from_their_export);
 	tcase_add_test(t, export_has_the_canonical_order_and_form);
 	suite_add_tcase(s, t);

@@ -18,6 +18,8 @@ static void load(struct analysis *a, const char *text, size_t len)
 	uint64_t number = 0;
 
 	assert_fine(format_candle.begin(&st, &a->counts, &err), &err);
+	if (a->r.salvaged.p)
+		format_candle.salvage(st);
 	for (size_t at = 0; at < len;) {
 		const char *lf = memchr(text + at, '\n', len - at);
 		size_t end = lf ? (size_t)(lf - text) : len;
@@ -270,7 +272,10 @@ static const struct issue_case cases[] = {
 	 "incomplete_semantic_label_partition?"},
 };
 
-static void put_trace(struct buf *t, const struct issue_case *c, bool failed)
+/* How the trace ends: its outcome, or not at all, which only a salvage takes. */
+enum end { COMPLETE, FAILED, CUT, CUT_BEHIND };
+
+static void put_trace(struct buf *t, const struct issue_case *c, enum end end)
 {
 	buf_printf(t,
 		   "{\"kind\":\"meta\",\"schema\":\"candle-graph/trace/10\",\"run_id\":\"r\","
@@ -281,31 +286,51 @@ static void put_trace(struct buf *t, const struct issue_case *c, bool failed)
 		   "\"physical_memory\":\"none\",\"device_timing\":\"none\"%s},\"tags\":{}}\n",
 		   c->meta, c->contract);
 	buf_puts(t, c->body);
+	if (end == CUT)
+		return;
 	buf_printf(t, "{\"kind\":\"terminal\",\"timestamp_ns\":18446744073709551615,%s}\n",
-		   failed ? "\"outcome\":\"failed\",\"reason\":\"why\""
-			  : "\"outcome\":\"complete\"");
+		   end == FAILED ? "\"outcome\":\"failed\",\"reason\":\"why\""
+				 : "\"outcome\":\"complete\"");
 }
 
-static void assert_case(unsigned i, const struct issue_case *c, bool failed)
+/* A salvage without end is judged as a failed run, but is none; one with an end as that says. */
+static void assert_case(unsigned i, const struct issue_case *c, enum end end)
 {
-	const char *want = failed ? c->failed : c->complete;
+	const char *want = end == FAILED || end == CUT ? c->failed : c->complete;
+	const char *capture_failed = want ? strstr(want, "capture_failed?") : NULL;
 	struct buf text CLEAN(buf_done) = BUF_INIT, got CLEAN(buf_done) = BUF_INIT;
 	struct buf all CLEAN(buf_done) = BUF_INIT;
 	struct analysis a;
 
 	if (!want)
 		return;
-	put_trace(&text, c, failed);
+	put_trace(&text, c, end);
 	analysis_begin(&a);
+	if (end >= CUT)
+		a.r.salvaged = TS_STR("bad_json, line 9: cut");
 	load(&a, text.data, text.len);
 	analysis_run(&a);
 	issues_text(&a, &got);
+	buf_puts(&all, "");
+	if (end == CUT && capture_failed) {
+		buf_add(&all, want, (size_t)(capture_failed - want));
+		capture_failed += strlen("capture_failed?");
+		buf_puts(&all, capture_failed + (*capture_failed == ' '));
+		if (all.len && all.data[all.len - 1] == ' ')
+			all.data[--all.len] = 0;
+	} else {
+		buf_puts(&all, want);
+	}
 	/* The terminal time is above 2^53 in all of them. */
-	buf_puts(&all, want);
-	if (!strstr(want, "integer_above_2_53?"))
-		buf_printf(&all, "%sinteger_above_2_53?", *want ? " " : "");
-	ck_assert_msg(strcmp(got.data, all.data) == 0, "case %u%s:\n%s\nand should be\n%s", i,
-		      failed ? ", failed" : "", got.data, all.data);
+	if (!strstr(want, "integer_above_2_53?") && end != CUT)
+		buf_printf(&all, "%sinteger_above_2_53?", all.len ? " " : "");
+	if (end >= CUT)
+		buf_printf(&all, "%ssalvaged?", all.len ? " " : "");
+	ck_assert_msg(strcmp(got.data, all.data) == 0, "case %u, end %d:\n%s\nand should be\n%s", i,
+		      end, got.data, all.data);
+	ck_assert_int_eq(strstr(a.out.data, "\"capture_complete\":true") != NULL, end == COMPLETE);
+	ck_assert_int_eq(a.r.outcome.p != NULL, end != CUT);
+	ck_assert_int_eq(a.counts.no_terminal, end == CUT);
 	bool valid = true;
 
 	for (const char *p = want; *p; p++)
@@ -318,8 +343,10 @@ static void assert_case(unsigned i, const struct issue_case *c, bool failed)
 START_TEST(each_code_is_given_where_and_as_the_format_says)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
-		assert_case(i, &cases[i], false);
-		assert_case(i, &cases[i], true);
+		assert_case(i, &cases[i], COMPLETE);
+		assert_case(i, &cases[i], FAILED);
+		assert_case(i, &cases[i], CUT);
+		assert_case(i, &cases[i], CUT_BEHIND);
 	}
 }
 END_TEST

@@ -321,6 +321,34 @@ START_TEST(a_million_bad_records_give_a_million_issues_of_which_200_are_shown)
 }
 END_TEST
 
+START_TEST(the_mark_of_a_salvage_is_shown_behind_the_first_200_of_many_issues)
+{
+	const char *last = ",{\"severity\":\"warning\",\"code\":\"salvaged\",\"message\":\"cut\"}]";
+	struct analysis a;
+
+	analysis_begin(&a);
+	for (unsigned i = 0; i < 300; i++)
+		analysis_put(&a, ROW_GRADIENT,
+			     &(struct row_gradient){.event_id = S("e"),
+						    .root = S("r"),
+						    .key = S("k"),
+						    .state = S("missing")});
+	put_meta(&a, false);
+	a.r.salvaged = S("cut");
+	analysis_run(&a);
+	assert_count(&a, "duplicate_gradient_event_id", 299);
+	assert_count(&a, "salvaged", 1);
+	ck_assert_ptr_nonnull(strstr(a.out.data, "\"truncated\":[\"health.issues\"]"));
+	unsigned shown = 0;
+
+	for (const char *p = a.r.issues.p; (p = strstr(p, "\"severity\"")) != NULL; p++)
+		shown++;
+	ck_assert_uint_eq(shown, 201);
+	ck_assert(ts_str_ends(a.r.issues, last));
+	analysis_end(&a);
+}
+END_TEST
+
 START_TEST(a_storage_with_many_aliases_is_paired_in_order)
 {
 	struct analysis a;
@@ -362,6 +390,7 @@ int main(void)
 	tcase_add_test(t, random_runs_have_the_issues_that_the_plain_rules_give);
 	tcase_add_test(t, a_ring_of_parents_and_a_tail_behind_it_are_all_cycles);
 	tcase_add_test(t, a_million_bad_records_give_a_million_issues_of_which_200_are_shown);
+	tcase_add_test(t, the_mark_of_a_salvage_is_shown_behind_the_first_200_of_many_issues);
 	tcase_add_test(t, a_storage_with_many_aliases_is_paired_in_order);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);

@@ -95,6 +95,36 @@ START_TEST(the_last_line_needs_no_newline)
 }
 END_TEST
 
+START_TEST(whether_a_line_is_the_last_can_be_asked)
+{
+	struct reader r;
+
+	open_text(&r, "a\nb\n");
+	assert_line(&r, "a", 1, 0, false);
+	ck_assert(!lines_at_end(r.lines));
+	assert_line(&r, "b", 2, 2, false);
+	ck_assert(lines_at_end(r.lines));
+	assert_end(&r);
+	close_reader(&r);
+	open_text(&r, "a\n\n");
+	assert_line(&r, "a", 1, 0, false);
+	ck_assert(!lines_at_end(r.lines)); /* a blank line follows */
+	close_reader(&r);
+	for (int lf = 0; lf < 3; lf++) {
+		static const char *const texts[] = {"a\n\xff", "a\n\xff\n", "a\n\xff\n\n"};
+
+		open_text(&r, texts[lf]);
+		assert_line(&r, "a", 1, 0, false);
+		ck_assert_int_eq(lines_next(r.lines, &r.line, &r.err), -1);
+		ck_assert_int_eq(lines_at_end(r.lines), lf < 2);
+		ck_assert_int_eq(lines_at_end(r.lines), lf < 2);
+		ck_assert_int_eq(lines_next(r.lines, &r.line, &r.err), -1);
+		ck_assert(ts_error_is(&r.err, TS_E_BAD_UTF8));
+		close_reader(&r);
+	}
+}
+END_TEST
+
 START_TEST(an_empty_file_has_no_lines_and_a_lone_newline_is_one)
 {
 	struct reader r;
@@ -431,6 +461,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, every_line_counts_and_knows_its_place);
 	tcase_add_test(t, the_last_line_needs_no_newline);
+	tcase_add_test(t, whether_a_line_is_the_last_can_be_asked);
 	tcase_add_test(t, an_empty_file_has_no_lines_and_a_lone_newline_is_one);
 	tcase_add_test(t, a_carriage_return_stays_and_is_white_space);
 	tcase_add_test(t, blank_lines_are_those_of_unicode_white_space_only);

@@ -438,6 +438,28 @@ START_TEST(rows_of_a_kind_stay_in_the_order_of_the_calls)
 }
 END_TEST
 
+START_TEST(a_stop_ends_what_is_done_in_a_run_file)
+{
+	struct runfile *rf = bench_runfile(NULL, RUN_EXECUTION);
+	struct ts_error err = TS_ERROR_INIT;
+	atomic_bool stop = false;
+	uint64_t n;
+
+	runfile_stop_on(rf, &stop);
+	assert_fine(db_number(runfile_db(rf), "select 7", &n, &err), &err);
+	ck_assert_uint_eq(n, 7);
+	stop = true;
+	ck_assert_int_eq(
+		db_number(runfile_db(rf),
+			  "with recursive n(i) as (select 1 union all select i + 1 from n) "
+			  "select count(*) from n",
+			  &n, &err),
+		-1);
+	ck_assert_msg(ts_error_is(&err, TS_E_SHUTDOWN), "%s", err.message);
+	runfile_free(rf);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("runfile");
@@ -451,6 +473,7 @@ int main(void)
 	tcase_add_test(t, a_negative_zero_stays_negative);
 	tcase_add_test(t, strings_keep_their_nul_bytes_and_empty_is_not_none);
 	tcase_add_test(t, rows_of_a_kind_stay_in_the_order_of_the_calls);
+	tcase_add_test(t, a_stop_ends_what_is_done_in_a_run_file);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 
