@@ -56,6 +56,8 @@ int store_migrate_to(struct db *db, const struct sql_text *steps, void (*still_s
 int run_schema(struct db *db, enum run_kind kind, const char *part, struct ts_error *err);
 /* Writes an empty run file with all tables, indexes and views, for a run of few rows. */
 int blank_write(int fd, enum run_kind kind, struct ts_error *err);
+/* The same into a database without a name, in which nothing is yet. */
+int blank_copy(struct db *to, enum run_kind kind, struct ts_error *err);
 
 /* The path of a run's file below runs/. False: not a digest. digest with or without "sha256:". */
 bool store_run_path(const char *digest, unsigned revision, char out[static RUN_PATH_MAX]);

@@ -53,10 +53,10 @@ static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error 
 	char sql[320];
 	bool small = size_hint < SMALL_BYTES;
 
-	rf->blank = rf->st && size_hint < BLANK_BYTES;
+	rf->blank = size_hint < BLANK_BYTES;
 	if (rf->st && make_private(rf, err) < 0)
 		return -1;
-	if (rf->blank && blank_write(rf->fd, rf->kind, err) < 0)
+	if (rf->blank && rf->st && blank_write(rf->fd, rf->kind, err) < 0)
 		return -1;
 	if (rf->st && asprintf(&file, "%s/tmp/%s", rf->st->path, rf->name) < 0) {
 		file = NULL;
@@ -64,6 +64,8 @@ static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error 
 	}
 	/* Without a name SQLite makes a file of its own that vanishes. */
 	if (db_open(file ? file : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &rf->db, err) < 0)
+		return -1;
+	if (rf->blank && !rf->st && blank_copy(rf->db, rf->kind, err) < 0)
 		return -1;
 	snprintf(sql, sizeof(sql),
 		 "pragma page_size = %d; pragma journal_mode = off; pragma synchronous = off; "

@@ -1,25 +1,26 @@
 #!/bin/sh
-# thousand.sh: 1,000 small files moved in at once: 1,000 receipts, 1,000 runs, no file left over
+# thousand.sh: 1,000 small files (COUNT) moved in at once: a receipt and a run each, none left over
 # shellcheck source=tests/e2e/lib.sh
 . "${srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
+: "${COUNT:=1000}"
 e2e_begin
 daemon_start
 mkdir "$DIR/made"
 trace THE-RUN-ID >"$DIR/one"
 i=0
-while [ $i -lt 1000 ]; do
+while [ $i -lt "$COUNT" ]; do
   i=$((i + 1))
   sed "s/THE-RUN-ID/thousand-$i/" "$DIR/one" >"$DIR/made/t$i.jsonl"
 done
 # mv looks at what it has moved, and complains if the daemon was faster.
 mv "$DIR"/made/t*.jsonl "$SPOOL" 2>/dev/null || :
-wait_until run_count_is 1000
+wait_until run_count_is "$COUNT"
 nothing_left() { [ -z "$(find "$SPOOL" "$SPOOL/.active" -maxdepth 1 -name 't*')" ]; }
 wait_until nothing_left
-is "1,000 runs" "$(runs)" 1000
-is "1,000 receipts" "$(get '/ingest/receipts?state=ingested&format=ndjson' | wc -l)" 1000
-is "1,000 receipt files" "$(find "$SPOOL/.receipts" -type f | wc -l)" 1000
-is "1,000 files in the archive" "$(find "$SPOOL/.archive" -name 't*.jsonl' | wc -l)" 1000
+is "runs" "$(runs)" "$COUNT"
+is "receipts" "$(get '/ingest/receipts?state=ingested&format=ndjson' | wc -l)" "$COUNT"
+is "receipt files" "$(find "$SPOOL/.receipts" -type f | wc -l)" "$COUNT"
+is "files in the archive" "$(find "$SPOOL/.archive" -name 't*.jsonl' | wc -l)" "$COUNT"
 is "none refused" "$(get /ingest | jq .quarantine_count)" 0
 daemon_stop
 e2e_done

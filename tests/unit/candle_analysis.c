@@ -7,6 +7,12 @@ void analysis_begin(struct analysis *a)
 	a->rf = bench_runfile(NULL, RUN_EXECUTION);
 }
 
+void analysis_begin_large(struct analysis *a)
+{
+	*a = (struct analysis){.out = BUF_INIT};
+	a->rf = bench_runfile_of(NULL, RUN_EXECUTION, UINT64_MAX);
+}
+
 void analysis_put(struct analysis *a, enum row_kind kind, const void *row)
 {
 	struct ts_error err = TS_ERROR_INIT;

@@ -14,6 +14,8 @@ struct analysis {
 };
 
 void analysis_begin(struct analysis *a);
+/* As for a drop of many rows: indexes are made at the end. */
+void analysis_begin_large(struct analysis *a);
 void analysis_put(struct analysis *a, enum row_kind kind, const void *row);
 void analysis_run(struct analysis *a);
 void analysis_end(struct analysis *a);

@@ -105,13 +105,18 @@ enum commit_result bench_commit(struct bench *b, const struct run_record *r, boo
 	return result;
 }
 
-struct runfile *bench_runfile(struct store *st, enum run_kind kind)
+struct runfile *bench_runfile_of(struct store *st, enum run_kind kind, uint64_t size_hint)
 {
 	struct ts_error err = TS_ERROR_INIT;
 	struct runfile *rf = NULL;
 
-	assert_fine(runfile_create(st, kind, 0, &rf, &err), &err);
+	assert_fine(runfile_create(st, kind, size_hint, &rf, &err), &err);
 	return rf;
+}
+
+struct runfile *bench_runfile(struct store *st, enum run_kind kind)
+{
+	return bench_runfile_of(st, kind, 0);
 }
 
 void plan_of(sqlite3 *h, const char *sql, char *out, size_t size)

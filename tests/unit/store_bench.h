@@ -51,6 +51,7 @@ enum commit_result bench_commit(struct bench *b, const struct run_record *r, boo
 
 /* A run file being built, small. */
 struct runfile *bench_runfile(struct store *st, enum run_kind kind);
+struct runfile *bench_runfile_of(struct store *st, enum run_kind kind, uint64_t size_hint);
 
 /* The plan of a statement: the details of all its steps, one a line. */
 void plan_of(sqlite3 *h, const char *sql, char *out, size_t size);

@@ -8,6 +8,7 @@
 
 #include "memory_naive.h"
 #include "request_case.h"
+#include "sanitized.h"
 #include "tracespool/memory.h"
 #include "tracespool/util.h"
 
@@ -17,17 +18,8 @@
 
 #define ALL 31u
 
-/* The sanitizers make all of it some ten times slower. */
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define ROUNDS 400
-#define STORAGES 200000
-#else
-#define ROUNDS 2000
-#define STORAGES 1000000
-#endif
+#define ROUNDS (SANITIZED ? 200 : 1000)
+#define STORAGES (SANITIZED ? 200000 : 1000000)
 
 /* ---- random traces ---- */
 
@@ -108,7 +100,7 @@ START_TEST(a_chain_of_a_hundred_thousand_spans_with_a_storage_each)
 	enum { N = 100000 };
 	struct analysis a;
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	for (uint64_t i = 1; i <= N; i++)
 		put_span(&a, i, i - 1, i, 3 * N - 2 * i);
 	for (uint64_t i = 1; i <= N; i++) {
@@ -130,7 +122,7 @@ START_TEST(a_ring_of_a_hundred_thousand_spans_with_a_storage_each)
 	enum { N = 100000 };
 	struct analysis a;
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	for (uint64_t i = 1; i <= N; i++)
 		put_span(&a, i, i % N + 1, i, 10);
 	for (uint64_t i = 1; i <= N; i++)
@@ -152,7 +144,7 @@ START_TEST(a_caterpillar_where_all_happens_at_one_time)
 	enum { N = 60000 };
 	struct analysis a;
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	for (uint64_t i = 1; i <= N; i++) {
 		put_span(&a, 2 * i - 1, i == 1 ? 0 : 2 * i - 3, 0, 100);
 		put_span(&a, 2 * i, 2 * i - 1, 5, 10);
@@ -181,7 +173,7 @@ START_TEST(a_million_storages_live_at_once_with_the_peak_at_the_end)
 	struct arena trees CLEAN(arena_done) = {0};
 	struct analysis a;
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	put_span(&a, 1, 0, 0, 2 * N);
 	put_span(&a, 2, 1, 0, N / 2);
 	for (uint64_t i = 1; i <= N; i++)
@@ -309,7 +301,7 @@ START_TEST(statements_go_along_indexes_and_spans_are_found_without_a_scan_a_reco
 {
 	struct analysis a;
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	assert_plan(&a, "execution_memory", "SEARCH s USING AUTOMATIC", "SCAN s");
 	memory_index(&a);
 	assert_plan(&a, "memory_times", "USING COVERING INDEX memory_time", "TEMP B-TREE");

@@ -13,6 +13,7 @@
 #include "candle_run.h"
 #include "export_bench.h"
 #include "request_case.h"
+#include "sanitized.h"
 #include "tracespool/util.h"
 
 #include "../../src/store/db.h"
@@ -137,7 +138,7 @@ static void check_trace(const char *text, size_t n, const char *place)
 
 START_TEST(generated_traces_come_back_from_their_export)
 {
-	for (uint64_t seed = 1; seed <= 200; seed++) {
+	for (uint64_t seed = 1; seed <= (SANITIZED ? 40 : 200); seed++) {
 		struct buf text CLEAN(buf_done) = BUF_INIT;
 		char place[32];
 
@@ -150,7 +151,7 @@ END_TEST
 
 START_TEST(traces_without_their_end_come_back_from_their_export)
 {
-	for (uint64_t seed = 1; seed <= 40; seed++) {
+	for (uint64_t seed = 1; seed <= (SANITIZED ? 10 : 40); seed++) {
 		struct buf text CLEAN(buf_done) = BUF_INIT, out CLEAN(buf_done) = BUF_INIT;
 		struct loaded l;
 		char place[32];

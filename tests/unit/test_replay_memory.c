@@ -10,22 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sanitized.h"
 #include "tracespool/replay.h"
 #include "tracespool/store.h"
 
 /* What SQLite takes for its cache and sorts, whatever the run's size. */
 #define FIXED_BYTES ((size_t)8 << 20)
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTED 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define COUNTED 0
-#endif
-#endif
-#ifndef COUNTED
-#define COUNTED 1
-#endif
+#define COUNTED (!SANITIZED)
 
 static size_t held, peak;
 

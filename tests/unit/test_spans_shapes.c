@@ -63,7 +63,7 @@ START_TEST(a_hundred_thousand_parents_in_a_chain_or_a_ring_are_ordinary)
 	struct analysis a;
 
 	/* No span has a length: the one op at the end is the total of all. */
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	for (uint64_t i = 1; i <= MANY; i++)
 		put_many(&a, i, i - 1, i, 0);
 	put_op(&a, "100000", 5, 7, "[]");
@@ -73,7 +73,7 @@ START_TEST(a_hundred_thousand_parents_in_a_chain_or_a_ring_are_ordinary)
 				 "host_total_ns = 7 and tree_first = no and tree_last = 100000"),
 			  MANY);
 	analysis_end(&a);
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	for (uint64_t i = 1; i <= MANY; i++)
 		put_many(&a, i, i % MANY + 1, i, 0);
 	put_op(&a, "7", 5, 7, "[]");
@@ -91,7 +91,7 @@ START_TEST(a_hundred_thousand_children_and_ops_of_one_span_are_ordinary)
 	struct analysis a;
 	char shape[16];
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	put_many(&a, 1, 0, 0, 10 * MANY);
 	/* Last first: children [10k, 10k + 3), ops [10k + 2, 10k + 6). Six of ten are covered. */
 	for (uint64_t i = 2; i <= MANY; i++) {
@@ -124,7 +124,7 @@ START_TEST(intervals_of_many_streams_are_busy_once)
 	struct analysis a;
 	char stream[16];
 
-	analysis_begin(&a);
+	analysis_begin_large(&a);
 	put_many(&a, 1, 0, 0, 10);
 	for (unsigned i = 0; i < 20000; i++) {
 		snprintf(stream, sizeof(stream), "s%u", i % 5000);
