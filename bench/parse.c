@@ -15,6 +15,7 @@
 
 #include "bench.h"
 #include "parse_jansson.h"
+#include "recorded.h"
 #include "tracespool/format.h"
 #include "tracespool/util.h"
 
@@ -41,33 +42,8 @@ __attribute__((noinline)) uint64_t parse_pass(const char *text, size_t size);
 uint64_t parse_pass(const char *text, size_t size)
 {
 	struct counter counter = {.sink.row = count_row};
-	struct ts_error err = TS_ERROR_INIT;
-	struct trace_counts counts = {0};
-	struct format_state *state = NULL;
-	const struct ts_format *format = NULL;
-	struct line line = {0};
 
-	for (const char *p = text, *end = text + size; p < end;) {
-		const char *lf = memchr(p, '\n', (size_t)(end - p));
-
-		line.text = p;
-		line.len = (size_t)((lf ? lf : end) - p);
-		line.byte = (uint64_t)(p - text);
-		line.number++;
-		line.blank = text_is_blank(ts_str(p, line.len));
-		p += line.len + 1;
-		if (!text_is_utf8(line.text, line.len))
-			bench_fail("not UTF-8");
-		if (!format && (format_pick(&line, &format, &err) < 0 ||
-				format->begin(&state, &counts, &err) < 0))
-			refused(&err);
-		if (format->record(state, &line, &counter.sink, &err) < 0)
-			refused(&err);
-	}
-	if (!format || format->finish(state, &counter.sink, &err) < 0)
-		refused(&err);
-	format->end(state);
-	return line.number;
+	return record_text(text, size, &counter.sink);
 }
 
 /* Through input.h as ingest reads: pread, SHA-256, lines, UTF-8, format. */
