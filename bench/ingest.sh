@@ -149,7 +149,7 @@ while [ $i -lt "$BENCH_RUNS" ]; do
       close(file)
     } }' "$T"
   begin=$(date +%s.%N)
-  daemon_start -o spool.settle_ms=0
+  daemon_start
   "$BIN/client" count "$SPOOL/.receipts" "$SMALL" >/dev/null
   note waiting "$(calc "$(date +%s.%N) - $begin")"
   note waiting-rss "$(rss_peak "$PID")"
