@@ -160,7 +160,7 @@ stream() {
   mkdir -p "$WORK/www"
   name=$1 path=$2 tag=$(say "$1" | tr " " -)
   "$BIN/client" get "$ADDRESS" "$path" "$WORK/raw" >/dev/null
-  awk 'body { print } /^\r$/ { body = 1 }' "$WORK/raw" >"$WORK/www/stream"
+  awk 'body { print } /^\r$/ { body = 1 }' "$WORK/raw" >"$WORK/www/$tag"
   first=$(rss_now "$PID")
   i=0
   while [ $i -lt "$BENCH_RUNS" ]; do
@@ -172,7 +172,7 @@ stream() {
     note "$tag-stream" "$(calc "$2 / $3 / 1e6")"
     if [ -n "$NGINX" ]; then
       # shellcheck disable=SC2046
-      set -- $("$BIN/client" get "$NG" /stream)
+      set -- $("$BIN/client" get "$NG" "/$tag")
       note "$tag-file" "$(calc "$2 / $3 / 1e6")"
     fi
     note "$tag-grown" "$(calc "($(rss_now "$PID") - $first) / 1024")"

@@ -9,6 +9,8 @@ EZ=$(gzip_file "$E")
 R=$(request_file "$BENCH_REQUESTS")
 T=$(small_file)
 mkdir "$WORK/bound" "$WORK/peer"
+BENCH_PARTS=${BENCH_PARTS:-rows whole two small remove}
+part() { case " $BENCH_PARTS " in *" $1 "*) return 0 ;; esac; return 1; }
 
 # ours NAME FILE...: a drop on a fresh store; how long, and the peak. Leaves the daemon running.
 ours() {
@@ -78,97 +80,106 @@ memory() {
 head_row "bench/ingest: $BENCH_EVENTS events, $BENCH_REQUESTS requests, $SMALL small files; medians of $BENCH_RUNS"
 
 # T2
-"$BIN/rows" insert "$WORK/bound" "$E" "$R"
+if part rows; then "$BIN/rows" insert "$WORK/bound" "$E" "$R"; fi
 
-i=0
-while [ $i -lt "$BENCH_RUNS" ]; do
-  i=$((i + 1))
-  note execution-bound "$("$BIN/rows" bound "$WORK/bound" "$E")"
-  ours execution "$E"
-  if [ $i = 1 ]; then
-    events=$(wc -l <"$E")
-    bytes=$(run_bytes)
-    spans=$(curl -s "http://$ADDRESS/runs?limit=1" | jq '.items[0].span_count // .runs[0].span_count // 0')
-    note removal-file "$(find "$STORE/runs" -name '*.db')"
-    cp "$(find "$STORE/runs" -name '*.db')" "$WORK/run.db"
-  fi
-  ours gzip "$EZ"
-  peers_of execution "$E"
-  ours requests "$R"
-  note requests-bound "$("$BIN/rows" bound "$WORK/bound" "$R")"
-  peers_of requests "$R"
-done
-row "bytes of the run file an event" "$(fixed 1 "$bytes / $events") B" "60 B" "$(calc "$bytes / $events")" - T2 most 60
-row "execution, whole ingest" "$(fixed 3 "$(median execution)") s" \
-  "$(fixed 3 "$(median execution-bound)") s bound" "$(calc "$(median execution-bound) / $(median execution)")" \
-  "$(median execution-rss)" T3 least 0.5
-against "execution, whole ingest" execution execution-duckdb T3 3
-against "execution, whole ingest" execution execution-better-sqlite3 T3 5
-against "execution, whole ingest" execution execution-sqlite3 T3 5
-against "execution, whole ingest" execution execution-python T3 10
-row "execution from gzip (zlib)" "$(fixed 3 "$(median gzip)") s" "$(fixed 3 "$(median execution)") s plain" \
-  "$(calc "$(median gzip) / $(median execution)")" "$(median gzip-rss)" T4 most 1.9
-row "requests, whole ingest" "$(fixed 3 "$(median requests)") s" \
-  "$(fixed 3 "$(median requests-bound)") s bound" "$(calc "$(median requests-bound) / $(median requests)")" \
-  "$(median requests-rss)"
-against "requests, whole ingest" requests requests-duckdb T5 4
-against "requests, whole ingest" requests requests-python T5 4
+# T3 to T5, T9
+whole() {
+  i=0
+  while [ $i -lt "$BENCH_RUNS" ]; do
+    i=$((i + 1))
+    note execution-bound "$("$BIN/rows" bound "$WORK/bound" "$E")"
+    ours execution "$E"
+    if [ $i = 1 ]; then
+      events=$(wc -l <"$E")
+      bytes=$(run_bytes)
+      spans=$(curl -s "http://$ADDRESS/runs?limit=1" | jq '.items[0].span_count // .runs[0].span_count // 0')
+    fi
+    ours gzip "$EZ"
+    peers_of execution "$E"
+    ours requests "$R"
+    note requests-bound "$("$BIN/rows" bound "$WORK/bound" "$R")"
+    peers_of requests "$R"
+  done
+  row "bytes of the run file an event" "$(fixed 1 "$bytes / $events") B" "60 B" "$(calc "$bytes / $events")" - T2 most 60
+  row "execution, whole ingest" "$(fixed 3 "$(median execution)") s" \
+    "$(fixed 3 "$(median execution-bound)") s bound" "$(calc "$(median execution-bound) / $(median execution)")" \
+    "$(median execution-rss)" T3 least 0.5
+  against "execution, whole ingest" execution execution-duckdb T3 3
+  against "execution, whole ingest" execution execution-better-sqlite3 T3 5
+  against "execution, whole ingest" execution execution-sqlite3 T3 5
+  against "execution, whole ingest" execution execution-python T3 10
+  row "execution from gzip (zlib)" "$(fixed 3 "$(median gzip)") s" "$(fixed 3 "$(median execution)") s plain" \
+    "$(calc "$(median gzip) / $(median execution)")" "$(median gzip-rss)" T4 most 1.9
+  row "requests, whole ingest" "$(fixed 3 "$(median requests)") s" \
+    "$(fixed 3 "$(median requests-bound)") s bound" "$(calc "$(median requests-bound) / $(median requests)")" \
+    "$(median requests-rss)"
+  against "requests, whole ingest" requests requests-duckdb T5 4
+  against "requests, whole ingest" requests requests-python T5 4
+
+  memory "peak RSS, execution ($spans spans)" execution "$E" "$spans"
+  memory "peak RSS, execution from gzip" gzip "$E" "$spans"
+  memory "peak RSS, requests" requests "$R" "$BENCH_REQUESTS"
+}
+if part whole; then whole; fi
 
 # T6: two files on two workers, and the same two on one.
-sed '1s/"run_id":"gen-1"/"run_id":"second"/' "$E" >"$WORK/second.jsonl.made"
-mv "$WORK/second.jsonl.made" "$BENCH_DIR/second.jsonl"
-i=0
-while [ $i -lt "$BENCH_RUNS" ]; do
-  i=$((i + 1))
-  WORKERS=2
-  ours two "$E" "$BENCH_DIR/second.jsonl"
-  WORKERS=1
-  ours one "$E" "$BENCH_DIR/second.jsonl"
-done
-row "two files, two workers against one" "$(fixed 3 "$(median two)") s" "$(fixed 3 "$(median one)") s one worker" \
-  "$(calc "$(median one) / $(median two)")" "$(median two-rss)" T6 least 1.7
+two_files() {
+  sed '1s/"run_id":"gen-1"/"run_id":"second"/' "$E" >"$WORK/second.jsonl.made"
+  mv "$WORK/second.jsonl.made" "$BENCH_DIR/second.jsonl"
+  i=0
+  while [ $i -lt "$BENCH_RUNS" ]; do
+    i=$((i + 1))
+    WORKERS=2
+    ours two "$E" "$BENCH_DIR/second.jsonl"
+    WORKERS=1
+    ours one "$E" "$BENCH_DIR/second.jsonl"
+  done
+  row "two files, two workers against one" "$(fixed 3 "$(median two)") s" "$(fixed 3 "$(median one)") s one worker" \
+    "$(calc "$(median one) / $(median two)")" "$(median two-rss)" T6 least 1.7
+}
+if part two; then two_files; fi
 
 # T7 and T8
-i=0
-while [ $i -lt "$BENCH_RUNS" ]; do
-  i=$((i + 1))
-  rm -rf "$WORK/bare"
-  mkdir "$WORK/bare"
-  # shellcheck disable=SC2046 # two numbers
-  set -- $("$BIN/durable" "$WORK/bare" "$T" "$SMALL")
-  note bare "$1"
-  note bare-one "$2"
-  daemon_stop
-  rm -rf "$SPOOL" "$STORE"
-  mkdir -p "$SPOOL"
-  awk -v n="$SMALL" -v to="$SPOOL" '{ line[NR] = $0 } END {
-    for (i = 1; i <= n; i++) {
-      file = to "/s" i ".jsonl"; first = line[1]; sub(/THE-RUN-ID/, "small-" i, first)
-      print first >file
-      for (k = 2; k <= NR; k++) print line[k] >file
-      close(file)
-    } }' "$T"
-  begin=$(date +%s.%N)
-  daemon_start
-  "$BIN/client" count "$SPOOL/.receipts" "$SMALL" >/dev/null
-  note waiting "$(calc "$(date +%s.%N) - $begin")"
-  note waiting-rss "$(rss_peak "$PID")"
-  # shellcheck disable=SC2046
-  set -- $("$BIN/client" lag "$ADDRESS" "$SPOOL" "$T" 20)
-  note lag "$1"
-done
-row "$SMALL small files waiting" "$(fixed 0 "$SMALL / $(median waiting)") /s" "$(fixed 0 "$SMALL / $(median bare)") /s bare" \
-  "$(calc "$(median bare) / $(median waiting)")" "$(median waiting-rss)" T7 least 0.5
-row "lag of a small file" "$(fixed 1 "$(median lag) * 1000") ms" "$(fixed 2 "$(median bare-one) * 1000") ms bare" \
-  "$(calc "$(median lag) / $(median bare-one)")" - T8 most 20
-
-# T9
-memory "peak RSS, execution ($spans spans)" execution "$E" "$spans"
-memory "peak RSS, execution from gzip" gzip "$E" "$spans"
-memory "peak RSS, requests" requests "$R" "$BENCH_REQUESTS"
+small_files() {
+  i=0
+  while [ $i -lt "$BENCH_RUNS" ]; do
+    i=$((i + 1))
+    rm -rf "$WORK/bare"
+    mkdir "$WORK/bare"
+    # shellcheck disable=SC2046 # two numbers
+    set -- $("$BIN/durable" "$WORK/bare" "$T" "$SMALL")
+    note bare "$1"
+    note bare-one "$2"
+    daemon_stop
+    rm -rf "$SPOOL" "$STORE"
+    mkdir -p "$SPOOL"
+    awk -v n="$SMALL" -v to="$SPOOL" '{ line[NR] = $0 } END {
+      for (i = 1; i <= n; i++) {
+        file = to "/s" i ".jsonl"; first = line[1]; sub(/THE-RUN-ID/, "small-" i, first)
+        print first >file
+        for (k = 2; k <= NR; k++) print line[k] >file
+        close(file)
+      } }' "$T"
+    begin=$(date +%s.%N)
+    daemon_start
+    "$BIN/client" count "$SPOOL/.receipts" "$SMALL" >/dev/null
+    note waiting "$(calc "$(date +%s.%N) - $begin")"
+    note waiting-rss "$(rss_peak "$PID")"
+    # shellcheck disable=SC2046
+    set -- $("$BIN/client" lag "$ADDRESS" "$SPOOL" "$T" 20)
+    note lag "$1"
+  done
+  row "$SMALL small files waiting" "$(fixed 0 "$SMALL / $(median waiting)") /s" "$(fixed 0 "$SMALL / $(median bare)") /s bare" \
+    "$(calc "$(median bare) / $(median waiting)")" "$(median waiting-rss)" T7 least 0.5
+  row "lag of a small file" "$(fixed 1 "$(median lag) * 1000") ms" "$(fixed 2 "$(median bare-one) * 1000") ms bare" \
+    "$(calc "$(median lag) / $(median bare-one)")" - T8 most 20
+}
+if part small; then small_files; fi
 
 # T15: each time a fresh run; DELETE in a database in WAL mode with synchronous=FULL.
-if have sqlite3; then
+if part remove && have sqlite3; then
+  ours again "$E"
+  cp "$(find "$STORE/runs" -name '*.db')" "$WORK/run.db"
   i=0
   sqlite3 "$WORK/run.db" "select 'delete from ' || name || ' where rowid > -1;' from sqlite_schema
     where type = 'table' and sql not like '%without rowid%' and name not like 'sqlite%'" >"$WORK/delete.sql"
