@@ -64,8 +64,8 @@ for shape in nested:100000 ring:1000 live:1000000 children:1000000 line:67108800
   shape=${shape%:*}
   for size in $((n / 10)) $n; do
     end=.jsonl
-    [ $shape != members ] || end=.jsonl.gz
-    f=$(made "nasty-$shape-$size$end" "$BIN/gen_nasty" $shape "$size")
+    [ "$shape" != members ] || end=.jsonl.gz
+    f=$(made "nasty-$shape-$size$end" "$BIN/gen_nasty" "$shape" "$size")
     daemon_fresh -o ingest.workers=1
     t=$(took "$f")
     point "$shape" "$size" "$t" "$(rss_peak "$PID")"

@@ -17,7 +17,7 @@ mv "$WORK/r.part" "$WORK/r.jsonl"
 "$BIN/client" drop "$ADDRESS" "$SPOOL" "$WORK/e.jsonl" "$WORK/r.jsonl" >/dev/null
 EXECUTION=gen-1
 REQUESTS=$(curl -s "http://$ADDRESS/ingest/receipts/r.jsonl" | jq -r .run.id)
-[ -n "$REQUESTS" ] && [ "$REQUESTS" != null ] || { say "no run of requests"; exit 1; }
+case $REQUESTS in '' | null) say "no run of requests"; exit 1 ;; esac
 
 # responder_start RAW: sets BARE (address) and BARE_PID.
 responder_start() {

@@ -122,6 +122,7 @@ execution_file() { made "execution-$1.jsonl" "$BIN/gen_candle" -n "$1"; }
 request_file() { made "requests-$1.jsonl" "$BIN/gen_request" -n "$1"; }
 gzip_file() { made "$(basename "$1").gz" gzip -6 -c "$1"; }
 small_file() {
+  # shellcheck disable=SC2016 # the inner shell's
   made small.jsonl sh -c '
     "$1" -n 1 -r THE-RUN-ID | sed -n "1,3p"
     echo "{\"kind\":\"span_end\",\"id\":\"s2\",\"duration_ns\":400}"
