@@ -29,7 +29,7 @@ static uint64_t now_ns;    /* of the trace */
 static uint64_t device_ns; /* of the device's clock */
 static uint64_t records, bytes, spans, storages, gradients;
 static uint64_t live_bytes;
-static uint64_t want_records = 10000, want_bytes;
+static uint64_t want_records = 2000000, want_bytes;
 static struct storage live[LIVE_MAX]; /* activations that the backward pass will release */
 static unsigned live_count;
 
@@ -319,7 +319,7 @@ static void usage(FILE *to)
 {
 	fputs("usage: gen_candle [-n RECORDS | -b BYTES] [-s SEED] [-r RUN_ID]\n"
 	      "Writes a valid candle-graph/trace/10 file to standard output.\n"
-	      "  -n RECORDS  end the trace once it has this many records (10000)\n"
+	      "  -n RECORDS  end the trace once it has this many records (2000000)\n"
 	      "  -b BYTES    end it once it has this many bytes\n"
 	      "  -s SEED     of the random numbers (1); same options, same bytes\n"
 	      "  -r RUN_ID   letters, digits, - . _ : / (gen-SEED)\n"

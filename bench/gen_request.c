@@ -1,7 +1,7 @@
 /* gen_request.c: prints a request trace of any size: gen_request [-n REQUESTS] [-k HASHES] [-a]
  * [--sessions N] [-s SEED] > x.jsonl
  *
- * -n  number of requests (1000)
+ * -n  number of requests (100000)
  * -k  mean number of input hashes a request (150); each has 20 digits
  * -a  agentic: sessions that start one another, with tool calls between their requests
  * --sessions  number of sessions (with -a; a thirtieth of the requests)
@@ -219,7 +219,7 @@ static bool take_number(const char *text, uint64_t *ret)
 int main(int argc, char **argv)
 {
 	static const struct option names[] = {{"sessions", required_argument, NULL, 'S'}, {0}};
-	struct options o = {.requests = 1000, .hashes = 150, .seed = 1};
+	struct options o = {.requests = 100000, .hashes = 150, .seed = 1};
 	bool good = true;
 	int c;
 
