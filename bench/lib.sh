@@ -11,7 +11,7 @@ BENCH_REQUESTS=${BENCH_REQUESTS:-10000}
 BENCH_RUNS=${BENCH_RUNS:-5}
 [ "$BENCH_RUNS" -ge 5 ] || BENCH_RUNS=5
 BENCH_DIR=${BENCH_DIR:-$builddir/bench/data}
-PEERS=${PEERS:-$builddir/bench/peers}
+PEERS=${PEERS:-$builddir/bench/installed}
 BIN=$builddir/bench
 export BENCH_RUNS
 PID=

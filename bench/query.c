@@ -36,7 +36,7 @@ static unsigned round_of(sqlite3_stmt *s)
 int main(int argc, char **argv)
 {
 	char uri[1024];
-	sqlite3 *db;
+	sqlite3 *db = NULL;
 	sqlite3_stmt *s;
 
 	if (argc != 4) {
