@@ -21,6 +21,9 @@ struct execution_figures {
 	struct opt_u64 logical_peak_bytes;
 	struct opt_u64 step_ns[3]; /* forward, backward, optimizer */
 	struct opt_u64 retained_bytes, device_peak_used_bytes;
+	/* What the pairing of memory records has seen, for the health report. */
+	uint64_t retained_count;
+	bool memory_span_unknown, memory_outside_span; /* of any record */
 };
 
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */

@@ -22,7 +22,12 @@ static inline struct ts_str ts_str(const char *p, size_t n)
 
 struct ts_str ts_str_c(const char *text);         /* of a C string; NULL gives no value */
 bool ts_str_eq(struct ts_str a, struct ts_str b); /* no value equals only no value */
-bool ts_str_is(struct ts_str s, const char *text);
+bool ts_str_same(struct ts_str s, const char *text); /* s has a value */
+/* Words of lists are compared for every line, most of them in vain: the first byte decides. */
+static inline bool ts_str_is(struct ts_str s, const char *text)
+{
+	return s.p && (s.n ? *s.p == *text && ts_str_same(s, text) : *text == 0);
+}
 int ts_str_cmp(struct ts_str a, struct ts_str b); /* bytewise, a proper prefix first */
 bool ts_str_starts(struct ts_str s, const char *prefix);
 bool ts_str_ends(struct ts_str s, const char *suffix);

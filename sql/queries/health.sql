@@ -110,17 +110,6 @@ left join span_rows t on t.id = e.to_span
 left join span_time_rows c on c.no = t.no
 order by e.rowid;
 
--- name: health_memory
-select rowid, device, storage_id, timestamp_ns, bytes, action = 'alloc'
-from memory_rows
-order by device, storage_id, timestamp_ns, rowid;
-
--- name: health_found_insert
-insert into health_found_rows(timestamp_ns, memory, fault, bytes) values (?1, ?2, ?3, ?4);
-
--- name: health_holder_insert
-insert into health_holder_rows(lifetime, memory) values (?1, ?2);
-
 -- name: health_holders
 select h.lifetime, m.tensor_id, m.timestamp_ns, m.rowid
 from health_holder_rows h cross join memory_rows m on m.rowid = h.memory

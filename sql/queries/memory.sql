@@ -5,8 +5,10 @@
 select m.rowid, m.device, m.storage_id, m.timestamp_ns, m.bytes, m.action = 'alloc',
 	case m.category when 'parameter' then 0 when 'activation' then 1 when 'gradient' then 2
 		when 'optimizer' then 3 else 4 end,
-	coalesce(s.no, 0)
-from memory_rows m left join span_rows s on s.id = m.span_id and m.action = 'alloc'
+	coalesce(s.no, 0), s.start_ns, t.closed, t.duration_ns
+from memory_rows m
+left join span_rows s on s.id = m.span_id
+left join span_time_rows t on t.no = s.no
 order by m.device, m.storage_id, m.timestamp_ns, m.rowid;
 
 -- name: execution_lifetime_insert
@@ -15,6 +17,12 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 
 -- name: lifetime_alias_insert
 insert into lifetime_alias_rows(lifetime, event) values (?1, ?2);
+
+-- name: pairing_fault_insert
+insert into health_found_rows(timestamp_ns, memory, fault, bytes) values (?1, ?2, ?3, ?4);
+
+-- name: pairing_holder_insert
+insert into health_holder_rows(lifetime, memory) values (?1, ?2);
 
 -- name: memory_device_insert
 insert into memory_device_rows(no, device, storage_allocation_count, matched_storage_free_count,

@@ -181,8 +181,8 @@ int health_run(struct health *h, struct db *db, const struct execution_figures *
 	if (query_open(db, "health_issue_insert", &h->insert, err) < 0 ||
 	    health_read_meta(h, err) < 0 || health_exec(h, "health_span_index", err) < 0 ||
 	    health_provenance(h, err) < 0 || capture_failed(h, err) < 0 ||
-	    health_spans(h, err) < 0 || health_records(h, err) < 0 || health_edges(h, err) < 0 ||
-	    health_memory(h, err) < 0 || health_gradients(h, err) < 0 ||
+	    health_spans(h, err) < 0 || health_records(h, f, err) < 0 || health_edges(h, err) < 0 ||
+	    health_memory(h, f, err) < 0 || health_gradients(h, err) < 0 ||
 	    health_gradient_contract(h, err) < 0 || health_evidence(h, err) < 0 ||
 	    health_semantic_labels(h, err) < 0 || health_large_numbers(h, f, err) < 0 ||
 	    salvaged_issue(h, err) < 0)

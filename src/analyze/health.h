@@ -16,6 +16,9 @@ enum {
 	HEALTH_REASON_MAX = 1024,        /* bytes of the recorded reason in a message */
 };
 
+/* What the pairing of memory records finds, by number in health_found_rows. */
+enum memory_fault { FAULT_ALLOC_SIZE, FAULT_DUPLICATE, FAULT_UNPAIRED, FAULT_FREE_SIZE };
+
 #define HEALTH_EXACT_MAX 9007199254740991u /* 2^53-1 */
 
 struct health_expected {
@@ -134,9 +137,9 @@ void health_labels_done(struct health_labels *l);
 int health_read_meta(struct health *h, struct ts_error *err);
 int health_provenance(struct health *h, struct ts_error *err);
 int health_spans(struct health *h, struct ts_error *err);
-int health_records(struct health *h, struct ts_error *err);
+int health_records(struct health *h, const struct execution_figures *f, struct ts_error *err);
 int health_edges(struct health *h, struct ts_error *err);
-int health_memory(struct health *h, struct ts_error *err);
+int health_memory(struct health *h, const struct execution_figures *f, struct ts_error *err);
 int health_gradients(struct health *h, struct ts_error *err);
 int health_gradient_contract(struct health *h, struct ts_error *err);
 int health_evidence(struct health *h, struct ts_error *err);

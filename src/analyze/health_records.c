@@ -99,14 +99,14 @@ static int each_empty(struct health *h, const char *query, const char *code, con
 	return n;
 }
 
-int health_records(struct health *h, struct ts_error *err)
+int health_records(struct health *h, const struct execution_figures *f, struct ts_error *err)
 {
-	bool ops_outside, memory_outside;
+	bool ops_outside, memory_outside = f->memory_outside_span;
 
 	if (find_unknown(h, &ops, &ops_outside, err) < 0 ||
 	    each_unknown(h, "health_unknown_tensors", "Tensor record", err) < 0 ||
 	    each_unknown(h, "health_unknown_tensor_stats", "Tensor statistics record", err) < 0 ||
-	    find_unknown(h, &memory, &memory_outside, err) < 0 ||
+	    (f->memory_span_unknown && find_unknown(h, &memory, &memory_outside, err) < 0) ||
 	    each_unknown(h, "health_unknown_intervals", "Device interval", err) < 0)
 		return -1;
 	if (each_empty(h, "health_empty_intervals", "empty_device_interval", "Device interval",

@@ -20,9 +20,12 @@ bool ts_str_eq(struct ts_str a, struct ts_str b)
 	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-bool ts_str_is(struct ts_str s, const char *text)
+bool ts_str_same(struct ts_str s, const char *text)
 {
-	return s.p && s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
+	for (size_t i = 0; i < s.n; i++)
+		if (text[i] != s.p[i] || text[i] == 0)
+			return false;
+	return text[s.n] == 0;
 }
 
 int ts_str_cmp(struct ts_str a, struct ts_str b)

@@ -46,6 +46,12 @@ size_t text_utf8_prefix(const char *text, size_t n)
 				break;
 			i += sizeof(w);
 		}
+		while (n - i >= sizeof(w[0])) {
+			memcpy(w, p + i, sizeof(w[0]));
+			if (w[0] & 0x8080808080808080u)
+				break;
+			i += sizeof(w[0]);
+		}
 		while (i < n && p[i] < 0x80)
 			i++;
 		/* A run of characters beyond ASCII, such as a line of CJK text. */
@@ -89,11 +95,21 @@ static size_t space_at(const unsigned char *p, size_t n)
 	}
 }
 
+/* Surely no byte of white space. */
+static bool is_dark(unsigned char c)
+{
+	return c > ' ' && c < 0x80;
+}
+
 struct ts_str text_trim(struct ts_str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 	size_t n = s.n, step;
 
+	/* Most texts have nothing to trim, which two bytes tell: all white space is below '!' or
+	 * beyond ASCII. */
+	if (n && is_dark(p[0]) && is_dark(p[n - 1]))
+		return s;
 	while ((step = space_at(p, n)) != 0) {
 		p += step;
 		n -= step;
@@ -111,6 +127,8 @@ struct ts_str text_trim(struct ts_str s)
 
 bool text_is_blank(struct ts_str s)
 {
+	if (s.n && is_dark((unsigned char)s.p[0]))
+		return false;
 	return text_trim(s).n == 0;
 }
 
