@@ -21,9 +21,10 @@ struct execution_figures {
 	struct opt_u64 logical_peak_bytes;
 	struct opt_u64 step_ns[3]; /* forward, backward, optimizer */
 	struct opt_u64 retained_bytes, device_peak_used_bytes;
-	/* What the pairing of memory records has seen, for the health report. */
+	/* What was seen on the way, for the health report: storages live at the end; does an op or
+	 * a memory record name a span that is not there, or lie outside its span? */
 	uint64_t retained_count;
-	bool memory_span_unknown, memory_outside_span; /* of any record */
+	bool op_span_unknown, op_outside_span, memory_span_unknown, memory_outside_span;
 };
 
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */

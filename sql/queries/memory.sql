@@ -32,6 +32,10 @@ values (?1, ?2, ?3, ?4, ?5);
 -- name: memory_device_peak
 update memory_device_rows set peak_live_bytes = ?2, peak_timestamp_ns = ?3 where no = ?1;
 
+-- name: memory_index_time
+-- What the figures read along is made before them.
+create index if not exists memory_time on memory_rows(timestamp_ns);
+
 -- name: memory_record_count
 select coalesce(max(rowid), 0) from memory_rows;
 

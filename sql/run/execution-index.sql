@@ -1,7 +1,7 @@
 -- Starts: the order of trace events.
 create index span_start on span_rows(start_ns);
 -- Memory records in time order and of a span; lifetimes by start, by end and by size.
-create index memory_time on memory_rows(timestamp_ns);
+create index if not exists memory_time on memory_rows(timestamp_ns);
 create index memory_span on memory_rows(span_id, timestamp_ns);
 create index memory_device on memory_device_rows(device);
 create index lifetime_start on lifetime_rows(start_ns, no);

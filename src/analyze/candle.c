@@ -4,6 +4,13 @@
 
 #include "tracespool/util.h"
 
+int run_named(struct db *db, const char *name, struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+
+	return query_open(db, name, &q, err) < 0 || query_step(q, err) < 0 ? -1 : 0;
+}
+
 int analyze_execution_figures(struct db *db, struct execution_figures *ret, struct ts_error *err)
 {
 	struct execution_figures f = {0};

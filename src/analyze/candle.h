@@ -10,6 +10,9 @@
 #define DEPTH_SPANS_MAX 0x7ffffff0u
 void depths_fill(const uint32_t *parents, uint32_t *depths, uint32_t n);
 
+/* Runs a named statement that gives no rows. */
+int run_named(struct db *db, const char *name, struct ts_error *err);
+
 /* Counts, total, depth and steps of spans; writes span_figure_rows and slowest_host_rows. In:
  * span_count. */
 int span_figures(struct db *db, struct execution_figures *f, struct ts_error *err);

@@ -74,9 +74,7 @@ int health_issue(struct health *h, enum health_weight weight, const char *code,
 
 int health_exec(struct health *h, const char *name, struct ts_error *err)
 {
-	struct query *q CLEAN(query_closep) = NULL;
-
-	return query_open(h->db, name, &q, err) < 0 || query_step(q, err) < 0 ? -1 : 0;
+	return run_named(h->db, name, err);
 }
 
 unsigned health_gradient_state(struct ts_str word)

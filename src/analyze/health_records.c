@@ -101,9 +101,9 @@ static int each_empty(struct health *h, const char *query, const char *code, con
 
 int health_records(struct health *h, const struct execution_figures *f, struct ts_error *err)
 {
-	bool ops_outside, memory_outside = f->memory_outside_span;
+	bool ops_outside = f->op_outside_span, memory_outside = f->memory_outside_span;
 
-	if (find_unknown(h, &ops, &ops_outside, err) < 0 ||
+	if ((f->op_span_unknown && find_unknown(h, &ops, &ops_outside, err) < 0) ||
 	    each_unknown(h, "health_unknown_tensors", "Tensor record", err) < 0 ||
 	    each_unknown(h, "health_unknown_tensor_stats", "Tensor statistics record", err) < 0 ||
 	    (f->memory_span_unknown && find_unknown(h, &memory, &memory_outside, err) < 0) ||

@@ -283,7 +283,7 @@ int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *
 	if (count_rows(db, "memory_record_count", &records, err) < 0)
 		return -1;
 	if (records > 0 &&
-	    (memory_pair(db, f, &devices, err) < 0 ||
+	    (run_named(db, "memory_index_time", err) < 0 || memory_pair(db, f, &devices, err) < 0 ||
 	     in_time_order(db, f->span_count, records, totals, err) < 0 ||
 	     by_device(db, devices, records, totals, err) < 0 || memory_heaviest(db, err) < 0))
 		return -1;

@@ -129,13 +129,6 @@ static int write_rows(struct db *db, const struct spans *s, struct ts_error *err
 	return 0;
 }
 
-static int run_named(struct db *db, const char *name, struct ts_error *err)
-{
-	struct query *q CLEAN(query_closep) = NULL;
-
-	return query_open(db, name, &q, err) < 0 || query_step(q, err) < 0 ? -1 : 0;
-}
-
 /* What the measured subtree did on device clocks (14.4). */
 static int pick_slowest_device(struct db *db, const struct spans *s, struct ts_error *err)
 {
@@ -172,6 +165,8 @@ static int work_out(struct db *db, struct spans *s, struct execution_figures *f,
 	spans_steps(s, f->step_ns, above);
 	if (spans_self_times(db, s, err) < 0 || write_rows(db, s, err) < 0)
 		return -1;
+	f->op_span_unknown = s->ops_met != f->op_count;
+	f->op_outside_span = s->op_outside;
 	return pick_slowest_device(db, s, err);
 }
 

@@ -35,6 +35,8 @@ struct spans {
 	uint64_t *op_count;
 	uint64_t *total; /* host total (14.2) */
 	uint64_t *self, *host_self;
+	uint64_t ops_met; /* ops of spans that are there */
+	bool op_outside;  /* one of them lies outside its span (12.3) */
 };
 
 static inline bool has_parent_span(const struct spans *s, uint32_t i)

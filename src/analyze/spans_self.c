@@ -155,6 +155,15 @@ static int write_slowest(struct db *db, const struct walk *w, struct ts_error *e
 	return 0;
 }
 
+static void look_at_place(struct spans *s, uint64_t no, uint64_t at, uint64_t duration)
+{
+	s->ops_met++;
+	if (s->flags[no] & SPAN_CLOSED)
+		s->op_outside |=
+			at < s->start[no] ||
+			u64_add_sat(at, duration) > u64_add_sat(s->start[no], s->duration[no]);
+}
+
 int spans_self_times(struct db *db, struct spans *s, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
@@ -179,8 +188,10 @@ int spans_self_times(struct db *db, struct spans *s, struct ts_error *err)
 			begin_span(&w, (uint32_t)no);
 			s->id_order[no] = ++met;
 		}
-		if (!query_is_null(q, 1))
-			add_op(&w, query_u64(q, 1), query_u64(q, 2));
+		if (query_is_null(q, 1))
+			continue;
+		look_at_place(s, no, query_u64(q, 1), query_u64(q, 2));
+		add_op(&w, query_u64(q, 1), query_u64(q, 2));
 	}
 	if (n < 0)
 		return -1;
