@@ -50,7 +50,7 @@ is "from 2^63-1" "$(digits "/runs/big/ops?min_duration_ns=$b" duration_ns)" "$c 
 is "from 2^53+1" "$(digits "/runs/big/ops?min_duration_ns=$a1" duration_ns)" "$c $a1 $d $b $b "
 is "from 2^64-1" "$(digits "/runs/big/ops?min_duration_ns=$d" duration_ns)" "$d "
 is "2^64 is none" "$(code '/runs/big/ops?min_duration_ns=18446744073709551616')" 400
-all= cursor=
+all='' cursor=''
 while :; do
   get "/runs/big/ops?sort=-duration_ns&limit=1${cursor:+&cursor=$cursor}" >"$DIR/page"
   all="$all$(grep -o '"duration_ns":[0-9]*' "$DIR/page" | sed 's/.*://') "
