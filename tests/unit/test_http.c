@@ -280,6 +280,23 @@ static void start_server(void)
 	pthread_mutex_unlock(&server_lock);
 }
 
+/* The first look at the spool folder comes from the watcher's own thread. */
+static void until_ready(void)
+{
+	for (unsigned i = 0; i < 3000; i++) {
+		struct reply r;
+		int status;
+
+		ask(at, "GET", "/readyz", "", &r);
+		status = r.status;
+		reply_done(&r);
+		if (status == 200)
+			return;
+		usleep(10000);
+	}
+	ck_abort_msg("the server does not become ready");
+}
+
 void serve(void)
 {
 	struct conf *conf;
@@ -299,6 +316,7 @@ void serve(void)
 	bench_start(&served);
 	bench_watch(&served);
 	start_server();
+	until_ready();
 }
 
 void stop_serving(void)
