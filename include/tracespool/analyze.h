@@ -27,10 +27,16 @@ struct execution_figures {
 	bool op_span_unknown, op_outside_span, memory_span_unknown, memory_outside_span;
 };
 
+/* Bytes for the memory records of a run: they are held in memory where that is enough; otherwise
+ * they are sorted in the run file, several times slower. The figures are the same. */
+#define ANALYZE_KEPT_BYTES ((size_t)48 << 20)
+
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */
-int analyze_execution(struct db *db, const struct trace_counts *counts, struct run_record *record,
-		      struct arena *keep, struct buf *out, struct ts_error *err);
-int analyze_execution_figures(struct db *db, struct execution_figures *ret, struct ts_error *err);
+int analyze_execution(struct db *db, const struct trace_counts *counts, size_t kept_bytes,
+		      struct run_record *record, struct arena *keep, struct buf *out,
+		      struct ts_error *err);
+int analyze_execution_figures(struct db *db, size_t kept_bytes, struct execution_figures *ret,
+			      struct ts_error *err);
 
 /* The members slowest_spans and slowest_ops of a summary with `top` rows each, from a run file;
  * total_ns is the run's. ret_cut[0] and [1]: texts or rows of them were left out, since the summary

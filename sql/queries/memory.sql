@@ -11,6 +11,13 @@ left join span_rows s on s.id = m.span_id
 left join span_time_rows t on t.no = s.no
 order by m.device, m.storage_id, m.timestamp_ns, m.rowid;
 
+-- name: memory_span_ids
+select id from span_rows order by no;
+
+-- name: memory_records
+select timestamp_ns, bytes, action, category, device, storage_id, span_id, op_name
+from memory_rows order by rowid;
+
 -- name: execution_lifetime_insert
 insert into lifetime_rows(no, alloc, free, device_no, category, span_no, start_ns, end_ns, bytes)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
@@ -71,8 +78,7 @@ from lifetime_rows where end_ns is not null order by device_no, end_ns;
 select no, device_no, category, start_ns, end_ns, bytes from lifetime_rows order by no;
 
 -- name: memory_point_insert
-insert into memory_point_rows(series, no, bucket, timestamp_ns, live_bytes)
-values (?1, ?2, ?3, ?4, ?5);
+insert into memory_point_rows(series, points) values (?1, ?2);
 
 -- name: memory_peak_insert
 insert into memory_peak_rows(series, kind, no, bytes) values (?1, ?2, ?3, ?4);
@@ -94,8 +100,8 @@ order by s.no;
 -- name: memory_is_complete
 select json_extract(capture_contract, '$.logical_memory') = 'complete' from meta_rows;
 
--- name: memory_bytes_by_span
-select span_no, bytes from lifetime_rows where span_no > 0 order by span_no;
+-- name: memory_bytes_of_spans
+select span_no, bytes from lifetime_rows;
 
 -- name: span_memory_insert
 insert into span_memory_rows(no, allocated_bytes, peak_live_bytes, residual_bytes)
@@ -139,7 +145,7 @@ select point_count, storage_allocation_count, matched_storage_free_count, total_
 from memory_series_rows where series = ?1;
 
 -- name: memory_points
-select bucket, timestamp_ns, live_bytes from memory_point_rows where series = ?1 order by no;
+select points from memory_point_rows where series = ?1;
 
 -- name: memory_peak_parts
 select kind, no, bytes from memory_peak_rows where series = ?1 order by kind, no;

@@ -157,11 +157,9 @@ create table memory_series_rows(
 	peak_live_count integer    -- number of lifetimes live then
 );
 create table memory_point_rows(
-	series integer, no integer,
-	bucket integer,            -- the interval whose lowest or highest value it is
-	timestamp_ns integer, live_bytes integer,
-	primary key(series, no)
-) without rowid;
+	series integer primary key,
+	points blob                -- varints: interval, time and live bytes, from those before
+);
 create table memory_peak_rows(
 	series integer,
 	kind integer,              -- 0: no is a device, 1: a category

@@ -11,7 +11,8 @@ int run_named(struct db *db, const char *name, struct ts_error *err)
 	return query_open(db, name, &q, err) < 0 || query_step(q, err) < 0 ? -1 : 0;
 }
 
-int analyze_execution_figures(struct db *db, struct execution_figures *ret, struct ts_error *err)
+int analyze_execution_figures(struct db *db, size_t kept_bytes, struct execution_figures *ret,
+			      struct ts_error *err)
 {
 	struct execution_figures f = {0};
 	struct query *q CLEAN(query_closep) = NULL;
@@ -21,20 +22,22 @@ int analyze_execution_figures(struct db *db, struct execution_figures *ret, stru
 	f.span_count = query_u64(q, 0);
 	f.op_count = query_u64(q, 1);
 	if (device_timing(db, err) < 0 || span_figures(db, &f, err) < 0 ||
-	    op_groups(db, &f, err) < 0 || slow_ops(db, err) < 0 || memory_figures(db, &f, err) < 0)
+	    op_groups(db, &f, err) < 0 || slow_ops(db, err) < 0 ||
+	    memory_figures(db, kept_bytes, &f, err) < 0)
 		return -1;
 	*ret = f;
 	return 0;
 }
 
-int analyze_execution(struct db *db, const struct trace_counts *counts, struct run_record *record,
-		      struct arena *keep, struct buf *out, struct ts_error *err)
+int analyze_execution(struct db *db, const struct trace_counts *counts, size_t kept_bytes,
+		      struct run_record *record, struct arena *keep, struct buf *out,
+		      struct ts_error *err)
 {
 	struct health health CLEAN(health_done) = {0};
 	struct execution_figures f;
 
 	(void)counts; /* the tables say the same */
-	if (analyze_execution_figures(db, &f, err) < 0 ||
+	if (analyze_execution_figures(db, kept_bytes, &f, err) < 0 ||
 	    health_run(&health, db, &f, record->salvaged, err) < 0)
 		return -1;
 	return execution_summary(db, &f, &health.report, record, keep, out, err);

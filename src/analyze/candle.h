@@ -27,7 +27,15 @@ int device_timing(struct db *db, struct ts_error *err);
 
 /* alloc_count, free_count, logical_peak_bytes, retained_bytes, device_peak_used_bytes; writes all
  * tables of candle-trace.md 11, span_memory_rows among them. span_count is set. */
-int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err);
+int memory_figures(struct db *db, size_t kept_bytes, struct execution_figures *f,
+		   struct ts_error *err);
+
+/* ---- order.c ---- */
+
+/* Sorts order[n], numbers of keys, by key; of equal ones in the order in which they stand.
+ * scratch[n] is overwritten. */
+void order_by_keys(const uint64_t *keys, uint32_t *order, uint32_t *scratch, size_t n);
+void order_by_numbers(const uint32_t *keys, uint32_t *order, uint32_t *scratch, size_t n);
 
 struct health_report;
 

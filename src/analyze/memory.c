@@ -1,5 +1,5 @@
 /* memory.c: logical memory of an execution run: totals, peaks, thinned points, memory of spans */
-#include "memory.h"
+#include "memory_kept.h"
 
 #include <stdlib.h>
 
@@ -80,29 +80,24 @@ static int write_points(struct db *db, unsigned series, const struct thinner *t,
 			struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
+	struct buf packed CLEAN(buf_done) = BUF_INIT;
 	struct thin_row *rows CLEAN(free_ptr) = malloc((2 * t->count + 2) * sizeof(*rows));
 
 	if (!rows)
 		return ts_error_nomem(err);
 	if (query_open(db, "memory_point_insert", &q, err) < 0)
 		return -1;
-	size_t n = thin_rows(t, rows);
-
-	for (size_t i = 0; i < n; i++) {
-		query_bind_u64(q, 1, series);
-		query_bind_u64(q, 2, i);
-		query_bind_u64(q, 3, rows[i].bucket);
-		query_bind_u64(q, 4, rows[i].time);
-		query_bind_u64(q, 5, rows[i].value);
-		if (query_step(q, err) < 0)
-			return -1;
-		query_reset(q);
-	}
-	return 0;
+	thin_pack(rows, thin_rows(t, rows), &packed);
+	if (packed.failed)
+		return ts_error_nomem(err);
+	query_bind_u64(q, 1, series);
+	query_bind_blob(q, 2, packed.data ? packed.data : "", packed.len);
+	return query_step(q, err);
 }
 
-static int in_time_order(struct db *db, uint64_t spans, uint64_t records,
-			 struct memory_totals *totals, struct ts_error *err)
+/* kept: NULL where the records are read from the tables. */
+static int in_time_order(struct db *db, const struct memory_kept *kept, struct span_memory *spans,
+			 uint64_t records, struct memory_totals *totals, struct ts_error *err)
 {
 	struct all_series *a = calloc(1, sizeof(*a));
 	struct flow f = {0};
@@ -111,24 +106,22 @@ static int in_time_order(struct db *db, uint64_t spans, uint64_t records,
 	if (n < 0)
 		return -1;
 	a->user = (struct flow_user){all_start, all_end, all_point};
+	a->spans = spans;
 	for (unsigned i = 0; i < SERIES_DEVICE && n == 0; i++)
 		n = thin_init(&a->of[i].thin, records, err);
-	if (n == 0)
-		n = span_memory_open(db, spans, records, &a->spans, err);
-	if (n == 0)
-		n = flow_open(db, false, NULL, &f, err);
-	if (n == 0)
+	if (n == 0 && kept)
+		n = memory_kept_flow(kept, kept->order, kept->n, &a->user, err);
+	else if (n == 0 && (n = flow_open(db, false, NULL, &f, err)) == 0)
 		n = flow_run(&f, &a->user, err);
 	flow_done(&f);
 	if (n == 0)
-		n = span_memory_write(a->spans, db, err);
+		n = span_memory_write(spans, db, err);
 	for (unsigned i = 0; i < SERIES_DEVICE && n == 0; i++) {
 		totals[i] = a->of[i].totals;
 		n = write_points(db, i, &a->of[i].thin, err);
 	}
 	for (unsigned i = 0; i < SERIES_DEVICE; i++)
 		thin_done(&a->of[i].thin);
-	span_memory_close(a->spans);
 	free(a);
 	return n;
 }
@@ -147,13 +140,52 @@ static int set_device_peak(struct query *q, uint64_t device, const struct memory
 	return n;
 }
 
+/* Where the records of one device after the other come from. */
+struct device_flow {
+	const struct memory_kept *kept; /* or NULL: the flow */
+	uint32_t *order, *begin;
+	struct flow flow;
+};
+
+static int device_flow_open(struct device_flow *d, struct db *db, const struct memory_kept *kept,
+			    struct ts_error *err)
+{
+	*d = (struct device_flow){.kept = kept};
+	if (!kept)
+		return flow_open(db, true, NULL, &d->flow, err);
+	d->order = malloc(kept->n * sizeof(*d->order));
+	d->begin = malloc(((size_t)kept->devices + 1) * sizeof(*d->begin));
+	if (!d->order || !d->begin)
+		return ts_error_nomem(err);
+	memory_kept_by_device(kept, d->order, d->begin);
+	return 0;
+}
+
+static void device_flow_done(struct device_flow *d)
+{
+	flow_done(&d->flow);
+	free(d->order);
+	free(d->begin);
+}
+
+/* Those of the device with that number, from 1; they are asked for one after the other. */
+static int device_flow_run(struct device_flow *d, uint64_t device, struct flow_user *u,
+			   struct ts_error *err)
+{
+	if (!d->kept)
+		return flow_run(&d->flow, u, err);
+	uint32_t begin = d->begin[device - 1];
+
+	return memory_kept_flow(d->kept, d->order + begin, d->begin[device] - begin, u, err);
+}
+
 /* Device by device. With one device only, all is known. */
-static int by_device(struct db *db, uint64_t devices, uint64_t records,
-		     struct memory_totals *totals, struct ts_error *err)
+static int by_device(struct db *db, const struct memory_kept *kept, uint64_t devices,
+		     uint64_t records, struct memory_totals *totals, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
 	struct device_series d = {.user = {device_start, device_end, device_point}};
-	struct flow f = {0};
+	struct device_flow f = {0};
 
 	if (query_open(db, "memory_device_peak", &q, err) < 0)
 		return -1;
@@ -162,12 +194,12 @@ static int by_device(struct db *db, uint64_t devices, uint64_t records,
 	int n = thin_init(&d.s.thin, records, err);
 
 	if (n == 0)
-		n = flow_open(db, true, NULL, &f, err);
+		n = device_flow_open(&f, db, kept, err);
 	for (uint64_t i = 1; i <= devices && n == 0; i++) {
 		d.s.totals = (struct memory_totals){0};
 		d.s.live = 0;
 		thin_clear(&d.s.thin);
-		n = flow_run(&f, &d.user, err);
+		n = device_flow_run(&f, i, &d.user, err);
 		if (n == 0)
 			n = set_device_peak(q, i, &d.s.totals, err);
 		if (n == 0 && i <= SERIES_DEVICES) {
@@ -177,7 +209,7 @@ static int by_device(struct db *db, uint64_t devices, uint64_t records,
 			n = write_points(db, series, &d.s.thin, err);
 		}
 	}
-	flow_done(&f);
+	device_flow_done(&f);
 	thin_done(&d.s.thin);
 	return n;
 }
@@ -275,17 +307,46 @@ static int write_totals(struct db *db, const struct memory_totals *totals, unsig
 	return 0;
 }
 
-int memory_figures(struct db *db, struct execution_figures *f, struct ts_error *err)
+/* The figures of at least one record; *ret_devices: how many devices there are. */
+static int logical_figures(struct db *db, struct execution_figures *f, uint64_t records,
+			   size_t kept_bytes, struct memory_totals *totals, uint64_t *ret_devices,
+			   struct ts_error *err)
+{
+	struct memory_kept columns, *kept = NULL;
+	struct span_memory *spans = NULL;
+	int n = memory_kept_open(&columns, db, records, kept_bytes, err);
+
+	if (n == 1)
+		kept = &columns;
+	if (n >= 0)
+		n = span_memory_open(db, f->span_count, records, &spans, err);
+	if (n == 0 && kept) {
+		n = memory_kept_pair(kept, db, spans, f, err);
+		*ret_devices = kept->devices;
+	} else if (n == 0 && (n = run_named(db, "memory_index_time", err)) == 0) {
+		n = memory_pair(db, f, ret_devices, err);
+	}
+	if (n == 0)
+		n = in_time_order(db, kept, spans, records, totals, err);
+	span_memory_close(spans);
+	if (n == 0)
+		n = by_device(db, kept, *ret_devices, records, totals, err);
+	if (n == 0)
+		n = memory_heaviest(db, f->memory_span_unknown ? NULL : kept, err);
+	if (kept)
+		memory_kept_done(kept);
+	return n;
+}
+
+int memory_figures(struct db *db, size_t kept_bytes, struct execution_figures *f,
+		   struct ts_error *err)
 {
 	struct memory_totals totals[SERIES_COUNT] = {0};
 	uint64_t devices = 0, records = 0;
 
 	if (count_rows(db, "memory_record_count", &records, err) < 0)
 		return -1;
-	if (records > 0 &&
-	    (run_named(db, "memory_index_time", err) < 0 || memory_pair(db, f, &devices, err) < 0 ||
-	     in_time_order(db, f->span_count, records, totals, err) < 0 ||
-	     by_device(db, devices, records, totals, err) < 0 || memory_heaviest(db, err) < 0))
+	if (records > 0 && logical_figures(db, f, records, kept_bytes, totals, &devices, err) < 0)
 		return -1;
 	unsigned series = SERIES_DEVICE;
 

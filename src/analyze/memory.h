@@ -19,6 +19,8 @@
 
 extern const char *const memory_category_names[MEMORY_CATEGORIES];
 
+struct span_memory;
+
 /* ---- memory.c ---- */
 
 /* The number that a statement of one row gives. */
@@ -66,6 +68,10 @@ struct thin_row {
 };
 /* All that is kept, in order, into rows[THIN_ROWS_MAX]; returns their number. */
 size_t thin_rows(const struct thinner *t, struct thin_row *rows);
+/* Rows as bytes, for which a value always counts, and back: the number of rows[THIN_ROWS_MAX], or
+ * -1 for bytes that are none. */
+void thin_pack(const struct thin_row *rows, size_t n, struct buf *out);
+int thin_unpack(struct ts_str bytes, struct thin_row *rows);
 /* Cuts rows of a series of `total` points down to at most `want`, in place: the first, the last,
  * and of each interval the lowest and the highest; of equal highest ones that at peak_time. */
 size_t thin_cut(struct thin_row *rows, size_t n, uint64_t total, uint64_t want, uint64_t peak_time);
@@ -135,12 +141,12 @@ int peaks_find(struct db *db, struct memory_totals *totals, unsigned n,
 
 /* ---- memory_span.c, memory_tree.c: memory of spans ---- */
 
-struct span_memory;
-
 /* events: about as many will be added; the working memory is made for them. */
 int span_memory_open(struct db *db, uint64_t span_count, uint64_t events, struct span_memory **ret,
 		     struct ts_error *err);
 void span_memory_close(struct span_memory *m); /* takes NULL */
+/* Does the span have an end, and lies the moment outside it? span_no from 1. */
+bool span_memory_is_outside(const struct span_memory *m, uint64_t span_no, uint64_t time);
 /* Events in time order; at one time ends first: those of lifetimes that began before it. */
 int span_memory_add(struct span_memory *m, uint64_t time, bool start, bool instant, uint64_t bytes,
 		    uint64_t span_no, struct ts_error *err);
@@ -165,8 +171,10 @@ void span_forest_done(struct span_forest *f);
 
 /* ---- memory_heaviest.c ---- */
 
-/* Writes heavy_span_rows and heavy_op_rows, after span_memory_rows and span_figure_rows. */
-int memory_heaviest(struct db *db, struct ts_error *err);
+/* Writes heavy_span_rows and heavy_op_rows, after span_memory_rows and span_figure_rows. kept: the
+ * records, if each names a span that is there; or NULL. */
+struct memory_kept;
+int memory_heaviest(struct db *db, const struct memory_kept *kept, struct ts_error *err);
 
 /* ---- memory_physical.c ---- */
 

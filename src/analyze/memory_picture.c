@@ -173,12 +173,14 @@ static int load_stored(struct memory_document *d, struct ts_error *err)
 		.peak_live_count = query_u64(q, 6),
 	};
 	query_bind_u64(points, 1, (uint64_t)p->series);
-	while ((n = query_step(points, err)) == 1 && p->row_count < THIN_ROWS_MAX)
-		p->rows[p->row_count++] = (struct thin_row){.bucket = query_u64(points, 0),
-							    .time = query_u64(points, 1),
-							    .value = query_u64(points, 2),
-							    .counts = true};
-	return n < 0 ? -1 : load_parts(d, err);
+	n = query_step(points, err);
+	if (n <= 0)
+		return n < 0 ? -1 : ts_error_set(err, TS_E_INTERNAL, "a series without points");
+	n = thin_unpack(query_str(points, 0), p->rows);
+	if (n < 0)
+		return ts_error_set(err, TS_E_STORE_DAMAGED, "the points of series %d", p->series);
+	p->row_count = (size_t)n;
+	return load_parts(d, err);
 }
 
 struct chosen_series {

@@ -305,17 +305,29 @@ int span_memory_open(struct db *db, uint64_t span_count, uint64_t events, struct
 	return 0;
 }
 
+static void slices_done(struct span_memory *m)
+{
+	free(TAKE(m->events));
+	free(TAKE(m->by_place));
+	free(TAKE(m->tree));
+}
+
 void span_memory_close(struct span_memory *m)
 {
 	if (!m)
 		return;
+	slices_done(m);
 	span_forest_done(&m->forest);
 	free(m->spans);
 	free(m->touched);
-	free(m->events);
-	free(m->by_place);
-	free(m->tree);
 	free(m);
+}
+
+bool span_memory_is_outside(const struct span_memory *m, uint64_t span_no, uint64_t time)
+{
+	const struct span_state *s = &m->spans[span_no];
+
+	return s->closed && (time < s->begin || time > s->end);
 }
 
 int span_memory_add(struct span_memory *m, uint64_t time, bool start, bool instant, uint64_t bytes,
@@ -350,19 +362,33 @@ static int read_complete(struct db *db, bool *ret, struct ts_error *err)
 	return 0;
 }
 
-/* The bytes of the lifetimes that name span `no`; own stands at the first lifetime not behind. */
-static int sum_own(struct query *own, bool *more, uint64_t no, struct opt_u64 *sum,
-		   struct ts_error *err)
-{
-	while (*more && query_u64(own, 0) == no) {
-		*sum = (struct opt_u64){.v = u64_add_sat(sum->v, query_u64(own, 1)), .has = true};
-		int n = query_step(own, err);
+/* The bytes of the lifetimes that name a span, by its number. */
+struct own_bytes {
+	uint64_t *sum;
+	uint8_t *has; /* bits */
+};
 
-		if (n < 0)
-			return -1;
-		*more = n == 1;
+static int sum_own(struct db *db, struct own_bytes *own, uint32_t spans, struct ts_error *err)
+{
+	struct query *q CLEAN(query_closep) = NULL;
+	int n;
+
+	own->sum = calloc((size_t)spans + 1, sizeof(*own->sum));
+	own->has = calloc((size_t)spans / 8 + 1, 1);
+	if (!own->sum || !own->has)
+		return ts_error_nomem(err);
+	if (query_open(db, "memory_bytes_of_spans", &q, err) < 0)
+		return -1;
+	while ((n = query_step(q, err)) == 1) {
+		uint64_t no = query_u64(q, 0);
+
+		if (no > spans)
+			return ts_error_set(err, TS_E_INTERNAL, "a lifetime names span %llu",
+					    (unsigned long long)no);
+		own->sum[no] = u64_add_sat(own->sum[no], query_u64(q, 1));
+		own->has[no / 8] |= (uint8_t)(1 << no % 8);
 	}
-	return 0;
+	return n;
 }
 
 static void bind_opt(struct query *q, int i, bool has, uint64_t v)
@@ -387,30 +413,39 @@ static void bind_span(struct query *insert, struct span_state *s, struct opt_u64
 	bind_opt(insert, 4, timed, residual > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)residual);
 }
 
+static int write_rows(struct span_memory *m, const struct own_bytes *own, struct db *db,
+		      struct ts_error *err)
+{
+	struct query *insert CLEAN(query_closep) = NULL;
+	bool complete = false;
+
+	if (query_open(db, "span_memory_insert", &insert, err) < 0 ||
+	    read_complete(db, &complete, err) < 0)
+		return -1;
+	for (uint32_t i = 1; i <= m->forest.n; i++) {
+		struct opt_u64 sum = {.v = own->sum[i], .has = own->has[i / 8] >> i % 8 & 1};
+
+		query_bind_u64(insert, 1, i);
+		bind_span(insert, &m->spans[i], sum, complete);
+		if (query_step(insert, err) < 0)
+			return -1;
+		query_reset(insert);
+	}
+	return 0;
+}
+
 int span_memory_write(struct span_memory *m, struct db *db, struct ts_error *err)
 {
-	struct query *own CLEAN(query_closep) = NULL, *insert CLEAN(query_closep) = NULL;
-	bool complete = false;
+	struct own_bytes own = {0};
 
 	if (m->count)
 		end_slice(m);
-	if (query_open(db, "memory_bytes_by_span", &own, err) < 0 ||
-	    query_open(db, "span_memory_insert", &insert, err) < 0 ||
-	    read_complete(db, &complete, err) < 0)
-		return -1;
-	int n = query_step(own, err);
-	bool more = n == 1;
+	slices_done(m);
+	int n = sum_own(db, &own, m->forest.n, err);
 
-	for (uint32_t i = 1; i <= m->forest.n && n >= 0; i++) {
-		struct opt_u64 sum = {0};
-
-		n = sum_own(own, &more, i, &sum, err);
-		if (n < 0)
-			break;
-		query_bind_u64(insert, 1, i);
-		bind_span(insert, &m->spans[i], sum, complete);
-		n = query_step(insert, err);
-		query_reset(insert);
-	}
-	return n < 0 ? -1 : 0;
+	if (n == 0)
+		n = write_rows(m, &own, db, err);
+	free(own.sum);
+	free(own.has);
+	return n;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracespool/util.h"
+#include "tracespool/varint.h"
 
 int thin_init(struct thinner *t, uint64_t points, struct ts_error *err)
 {
@@ -119,6 +120,33 @@ static bool is_row_higher(const struct thin_row *a, const struct thin_row *b, ui
 	if (a->counts != b->counts)
 		return a->counts;
 	return a->value > b->value || (a->value == b->value && a->time == peak_time);
+}
+
+void thin_pack(const struct thin_row *rows, size_t n, struct buf *out)
+{
+	struct thin_row last = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		varint_put(out, rows[i].bucket - last.bucket);
+		varint_put(out, rows[i].time - last.time);
+		varint_put(out, varint_fold(last.value, rows[i].value));
+		last = rows[i];
+	}
+}
+
+int thin_unpack(struct ts_str bytes, struct thin_row *rows)
+{
+	struct varint_reader in = varint_open(bytes);
+	struct thin_row last = {.counts = true};
+	size_t n = 0;
+
+	while (in.at < in.end && n < THIN_ROWS_MAX) {
+		last.bucket += varint_take(&in);
+		last.time += varint_take(&in);
+		last.value = varint_unfold(last.value, varint_take(&in));
+		rows[n++] = last;
+	}
+	return in.damaged || in.at < in.end ? -1 : (int)n;
 }
 
 size_t thin_cut(struct thin_row *rows, size_t n, uint64_t total, uint64_t want, uint64_t peak_time)

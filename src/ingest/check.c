@@ -41,8 +41,8 @@ static int analyze(struct check *c, struct ts_error *err)
 	if (runfile_flush(l->rf, err) < 0)
 		return -1;
 	if (l->kind == RUN_EXECUTION)
-		return analyze_execution(runfile_db(l->rf), &l->counts, &c->run, &c->keep,
-					 &c->summary, err);
+		return analyze_execution(runfile_db(l->rf), &l->counts, ANALYZE_KEPT_BYTES, &c->run,
+					 &c->keep, &c->summary, err);
 	return analyze_requests(runfile_db(l->rf), &l->counts, &c->run, &c->keep, &c->summary, err);
 }
 

@@ -121,7 +121,8 @@ static int analyze(struct commit *c, struct ts_error *err)
 	db = runfile_db(l->rf);
 	worker_stamp(c->d->w, true);
 	rc = l->kind == RUN_EXECUTION
-		     ? analyze_execution(db, &l->counts, run, &c->keep, &c->summary, err)
+		     ? analyze_execution(db, &l->counts, ANALYZE_KEPT_BYTES, run, &c->keep,
+					 &c->summary, err)
 		     : analyze_requests(db, &l->counts, run, &c->keep, &c->summary, err);
 	if (rc < 0)
 		return -1;

@@ -3,7 +3,7 @@
 
 void analysis_begin(struct analysis *a)
 {
-	*a = (struct analysis){.out = BUF_INIT};
+	*a = (struct analysis){.out = BUF_INIT, .kept_bytes = ANALYZE_KEPT_BYTES};
 	a->rf = bench_runfile(NULL, RUN_EXECUTION);
 }
 
@@ -26,9 +26,9 @@ void analysis_run(struct analysis *a)
 	struct ts_error err = TS_ERROR_INIT;
 
 	assert_fine(runfile_flush(a->rf, &err), &err);
-	assert_fine(
-		analyze_execution(runfile_db(a->rf), &a->counts, &a->r, &a->keep, &a->out, &err),
-		&err);
+	assert_fine(analyze_execution(runfile_db(a->rf), &a->counts, a->kept_bytes, &a->r, &a->keep,
+				      &a->out, &err),
+		    &err);
 }
 
 void analysis_end(struct analysis *a)

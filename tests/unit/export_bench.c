@@ -52,7 +52,7 @@ void load(struct loaded *l, const char *text, size_t n, const char *place)
 	close(fd);
 	assert_fine(runfile_flush(l->rf, &err), &err);
 	l->db = runfile_db(l->rf);
-	assert_fine(analyze_execution(l->db, &counts, &record, &keep, &l->summary, &err), &err);
+	assert_fine(analyze_execution(l->db, &counts, ANALYZE_KEPT_BYTES, &record, &keep, &l->summary, &err), &err);
 	arena_done(&keep);
 	assert_fine(runfile_index(l->rf, &err), &err);
 }

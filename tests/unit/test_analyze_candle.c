@@ -22,15 +22,18 @@ static struct execution_figures figures(struct analysis *a)
 	struct execution_figures f;
 
 	assert_fine(runfile_flush(a->rf, &err), &err);
-	assert_fine(analyze_execution_figures(runfile_db(a->rf), &f, &err), &err);
+	assert_fine(analyze_execution_figures(runfile_db(a->rf), a->kept_bytes, &f, &err), &err);
 	return f;
 }
 
 static void put_span(struct analysis *a, uint64_t no, bool root, uint64_t parent_no)
 {
+	char id[24];
+
+	snprintf(id, sizeof(id), "i%llu", (unsigned long long)no);
 	analysis_put(a, ROW_SPAN,
 		     &(struct row_span){.no = no,
-					.id = TS_STR("i"),
+					.id = ts_str_c(id),
 					.parent_id = root ? ts_str(NULL, 0) : TS_STR("p"),
 					.name = TS_STR("n"),
 					.span_kind = TS_STR("op")});

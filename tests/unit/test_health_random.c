@@ -244,6 +244,8 @@ START_TEST(random_runs_have_the_issues_that_the_plain_rules_give)
 			analysis_begin_large(&a);
 		else
 			analysis_begin(&a);
+		if (i % 2) /* and both places where memory records are sorted */
+			a.kept_bytes = 0;
 		put_run(&a, &r);
 		analysis_run(&a);
 		issues_text(&a, &got);

@@ -359,7 +359,7 @@ START_TEST(figures_are_those_of_a_plain_reading_on_random_traces)
 			analysis_begin(&a);
 		put(&a, &t);
 		assert_fine(runfile_flush(a.rf, &err), &err);
-		assert_fine(analyze_execution_figures(runfile_db(a.rf), &f, &err), &err);
+		assert_fine(analyze_execution_figures(runfile_db(a.rf), a.kept_bytes, &f, &err), &err);
 		bool ring = has_rings(&t);
 
 		assert_spans(&a, &t, !ring);

@@ -55,7 +55,7 @@ static void work_out(struct analysis *a)
 	struct execution_figures f;
 
 	assert_fine(runfile_flush(a->rf, &err), &err);
-	assert_fine(analyze_execution_figures(runfile_db(a->rf), &f, &err), &err);
+	assert_fine(analyze_execution_figures(runfile_db(a->rf), a->kept_bytes, &f, &err), &err);
 }
 
 START_TEST(a_hundred_thousand_parents_in_a_chain_or_a_ring_are_ordinary)
