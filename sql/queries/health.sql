@@ -66,6 +66,18 @@ where used_bytes is null and free_bytes is null and reserved_bytes is null and
 	capacity_bytes is null
 order by rowid;
 
+-- name: health_data_edges
+select from_tensor, to_tensor from edge_rows where edge_kind = 'data';
+
+-- name: health_tensor_ids
+select tensor_id from tensor_rows;
+
+-- name: health_op_outputs
+select output from op_rows;
+
+-- name: health_asked_insert
+insert into health_asked_rows(id) values (?1);
+
 -- name: health_asked_from
 insert or ignore into health_asked_rows(id)
 select from_tensor from edge_rows where edge_kind = 'data';

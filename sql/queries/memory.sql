@@ -242,6 +242,9 @@ from lifetime_rows l cross join memory_rows m on m.rowid = l.alloc
 where m.op_name is not null
 order by m.span_id, m.op_name;
 
+-- name: heaviest_ops_of
+select rowid, op_name from op_rows where span_id = ?1;
+
 -- name: heaviest_ops_of_span
 select op_name, row_number() over (order by rowid) - 1
 from op_rows

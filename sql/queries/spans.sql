@@ -28,6 +28,9 @@ select s.no, o.timestamp_ns, o.duration_ns
 from span_rows s left join op_rows o on o.span_id = s.id
 order by s.id, s.no, o.timestamp_ns;
 
+-- name: slow_op_index_made
+create index if not exists op_by_duration on op_rows(duration_ns desc, span_id);
+
 -- name: span_figure_insert
 insert into span_figure_rows(no, id_order, start_ns, duration_ns, closed, depth, child_count,
 	op_count, self_ns, host_total_ns, host_self_ns, tree_no, tree_first, tree_last)

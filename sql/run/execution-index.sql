@@ -133,7 +133,7 @@ create view device_clocks as select
 	@U64(busy_ns)@ as busy_ns
 from device_clock_rows;
 
--- The first two are made before the analysis, which reads along them.
+-- Those that may exist are made before the analysis, which reads along them.
 create index if not exists span_by_id on span_rows(id);
 create index if not exists op_by_span on op_rows(span_id, timestamp_ns, duration_ns);
 create index span_by_name on span_rows(name);
@@ -144,7 +144,7 @@ create index span_by_self on span_figure_rows(self_ns desc, id_order);
 create index span_by_tree on span_figure_rows(tree_no);
 create index span_by_order on span_figure_rows(id_order);
 create index op_by_time on op_rows(timestamp_ns);
-create index op_by_duration on op_rows(duration_ns desc, span_id);
+create index if not exists op_by_duration on op_rows(duration_ns desc, span_id);
 create index op_group_by_total on op_group_rows(dimension, total_ns desc, key);
 create view lifetimes as select
 	-- A storage from its allocation to its release, by device, storage id and start. end_ns is

@@ -38,7 +38,7 @@ int analyze_execution(struct db *db, const struct trace_counts *counts, size_t k
 
 	(void)counts; /* the tables say the same */
 	if (analyze_execution_figures(db, kept_bytes, &f, err) < 0 ||
-	    health_run(&health, db, &f, record->salvaged, err) < 0)
+	    health_run(&health, db, &f, record->salvaged, kept_bytes, err) < 0)
 		return -1;
 	return execution_summary(db, &f, &health.report, record, keep, out, err);
 }

@@ -72,11 +72,6 @@ int health_issue(struct health *h, enum health_weight weight, const char *code,
 	return h->shown.failed ? ts_error_nomem(err) : 0;
 }
 
-int health_exec(struct health *h, const char *name, struct ts_error *err)
-{
-	return run_named(h->db, name, err);
-}
-
 unsigned health_gradient_state(struct ts_str word)
 {
 	static const char *const words[GRADIENT_STATES] = {"present", "missing", "zero",
@@ -171,13 +166,14 @@ static int write_report(struct health *h, struct ts_error *err)
 }
 
 int health_run(struct health *h, struct db *db, const struct execution_figures *f,
-	       struct ts_str salvaged, struct ts_error *err)
+	       struct ts_str salvaged, size_t kept_bytes, struct ts_error *err)
 {
-	*h = (struct health){.db = db, .salvaged = salvaged, .shown = BUF_INIT};
+	*h = (struct health){
+		.db = db, .kept_bytes = kept_bytes, .salvaged = salvaged, .shown = BUF_INIT};
 	jw_init(&h->shown_writer, &h->shown, JSON_NUMBERS_DEFAULT);
 	jw_open_array(&h->shown_writer);
 	if (query_open(db, "health_issue_insert", &h->insert, err) < 0 ||
-	    health_read_meta(h, err) < 0 || health_exec(h, "health_span_index", err) < 0 ||
+	    health_read_meta(h, err) < 0 || run_named(h->db, "health_span_index", err) < 0 ||
 	    health_provenance(h, err) < 0 || capture_failed(h, err) < 0 ||
 	    health_spans(h, err) < 0 || health_records(h, f, err) < 0 || health_edges(h, err) < 0 ||
 	    health_memory(h, f, err) < 0 || health_gradients(h, err) < 0 ||

@@ -79,6 +79,7 @@ struct health_report {
 
 struct health {
 	struct db *db;
+	size_t kept_bytes;    /* for what is looked up, in memory */
 	struct query *insert; /* into issue_rows */
 	struct health_report report;
 	bool failed;            /* so says the outcome, or a salvage left none (http-api.md 6.1) */
@@ -111,9 +112,6 @@ struct shown {
 struct shown health_shown(struct ts_str s);
 #define SHOWN(s) (health_shown(s).text)
 
-/* Runs a named statement without rows and parameters. */
-int health_exec(struct health *h, const char *name, struct ts_error *err);
-
 /* One of GRADIENT_*; GRADIENT_STATES if it is none. */
 unsigned health_gradient_state(struct ts_str word);
 
@@ -139,6 +137,8 @@ int health_provenance(struct health *h, struct ts_error *err);
 int health_spans(struct health *h, struct ts_error *err);
 int health_records(struct health *h, const struct execution_figures *f, struct ts_error *err);
 int health_edges(struct health *h, struct ts_error *err);
+/* health_tensors.c: fills health_asked_rows. */
+int health_tensors(struct health *h, struct ts_error *err);
 int health_memory(struct health *h, const struct execution_figures *f, struct ts_error *err);
 int health_gradients(struct health *h, struct ts_error *err);
 int health_gradient_contract(struct health *h, struct ts_error *err);
@@ -150,7 +150,7 @@ int health_large_numbers(struct health *h, const struct execution_figures *f, st
 /* The whole report; also writes health_rows. salvaged: as in the record. h is to be given to
  * health_done in any case. */
 int health_run(struct health *h, struct db *db, const struct execution_figures *f,
-	       struct ts_str salvaged, struct ts_error *err);
+	       struct ts_str salvaged, size_t kept_bytes, struct ts_error *err);
 void health_done(struct health *h);
 
 /* Members of the summary: figures, and the report with the first issues. */

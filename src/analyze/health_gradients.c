@@ -95,5 +95,5 @@ int health_gradients(struct health *h, struct ts_error *err)
 		if (look_at(h, q, err) < 0)
 			return -1;
 	query_close(TAKE(q));
-	return n < 0 ? -1 : health_exec(h, "health_repeat_clear", err);
+	return n < 0 ? -1 : run_named(h->db, "health_repeat_clear", err);
 }

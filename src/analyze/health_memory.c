@@ -103,7 +103,7 @@ int health_memory(struct health *h, const struct execution_figures *f, struct ts
 {
 	h->report.coverage.memory_events = f->alloc_count + f->free_count;
 	if (find_duplicates(h, err) < 0 || report(h, f->retained_count, err) < 0 ||
-	    health_exec(h, "health_found_clear", err) < 0)
+	    run_named(h->db, "health_found_clear", err) < 0)
 		return -1;
-	return health_exec(h, "health_holder_clear", err);
+	return run_named(h->db, "health_holder_clear", err);
 }

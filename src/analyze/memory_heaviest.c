@@ -17,7 +17,17 @@ struct heavy {
 struct heavy_list {
 	struct heavy of[OPS_SHOWN + 1]; /* one more, for what falls out */
 	size_t count;
+	struct buf id;
 };
+
+bool heavy_can_enter(const struct heavy_list *list, struct ts_str span, uint64_t bytes)
+{
+	const struct heavy *last = &list->of[OPS_SHOWN - 1];
+
+	if (list->count < OPS_SHOWN || bytes > last->bytes)
+		return true;
+	return bytes == last->bytes && ts_str_cmp(span, ts_str(last->id.data, last->id.len)) <= 0;
+}
 
 static int add_heavy(struct heavy_list *l, struct ts_str id, struct ts_str name, uint64_t bytes,
 		     struct ts_error *err)
@@ -46,19 +56,22 @@ static int add_heavy(struct heavy_list *l, struct ts_str id, struct ts_str name,
 	return spare.id.failed || spare.name.failed ? ts_error_nomem(err) : 0;
 }
 
-/* Lifetimes by span and op name: one group after the other, from the tables or, where the records
- * are kept, from memory. */
+int heavy_add_op(struct heavy_list *list, struct ts_str span, uint64_t index, struct ts_str name,
+		 uint64_t bytes, struct ts_error *err)
+{
+	buf_clear(&list->id);
+	buf_add(&list->id, span.p, span.n);
+	buf_printf(&list->id, "/op/%llu", (unsigned long long)index);
+	if (list->id.failed)
+		return ts_error_nomem(err);
+	return add_heavy(list, ts_str(list->id.data, list->id.len), name, bytes, err);
+}
+
+/* Lifetimes by span and op name: one group after the other. */
 struct groups {
 	struct query *q;
 	bool more;
 	struct buf span_text, name_text;
-
-	const struct memory_kept *kept; /* or NULL */
-	uint32_t *records;              /* that begin a lifetime and have a name */
-	uint64_t *keys;                 /* of records[i]: span, and rank of the name */
-	uint32_t *order;                /* of both, by key */
-	size_t count, at;
-
 	struct ts_str span, name; /* of the group */
 	uint64_t bytes;           /* of the group, saturated */
 	bool new_span;
@@ -83,7 +96,8 @@ static int keep(struct buf *b, struct ts_str s, struct ts_str *ret, struct ts_er
 	return 0;
 }
 
-static int groups_read(struct groups *g, struct ts_error *err)
+/* 1: the next group is in g; 0: there is none. */
+static int groups_next(struct groups *g, struct ts_error *err)
 {
 	if (!g->more)
 		return 0;
@@ -99,113 +113,6 @@ static int groups_read(struct groups *g, struct ts_error *err)
 			return -1;
 	}
 	return 1;
-}
-
-/* ---- from memory ---- */
-
-static int compare_names(const void *a, const void *b, void *arg)
-{
-	return ts_str_cmp(strmap_get(arg, *(const uint16_t *)a),
-			  strmap_get(arg, *(const uint16_t *)b));
-}
-
-/* The ranks of the names in bytewise order, by number. */
-static uint16_t *rank_names(const struct memory_kept *k)
-{
-	size_t n = k->names.count;
-	uint16_t *sorted CLEAN(free_ptr) = malloc((n + 1) * sizeof(*sorted));
-	uint16_t *rank = malloc((n + 1) * sizeof(*rank));
-
-	if (!sorted || !rank) {
-		free(rank);
-		return NULL;
-	}
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = (uint16_t)i;
-	qsort_r(sorted, n, sizeof(*sorted), compare_names, (void *)&k->names);
-	for (size_t i = 0; i < n; i++)
-		rank[sorted[i]] = (uint16_t)i;
-	return rank;
-}
-
-static bool is_named_lifetime(const struct memory_kept *k, uint32_t i)
-{
-	return (k->flags[i] & KEPT_BEGINS) && k->name[i] != KEPT_NO_NAME;
-}
-
-static int groups_sort(struct groups *g, struct ts_error *err)
-{
-	const struct memory_kept *k = g->kept;
-	uint16_t *rank CLEAN(free_ptr) = rank_names(k);
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < k->n; i++)
-		n += is_named_lifetime(k, i);
-	g->records = malloc((n + 1) * sizeof(*g->records));
-	g->keys = malloc((n + 1) * sizeof(*g->keys));
-	g->order = malloc((n + 1) * sizeof(*g->order));
-	uint32_t *scratch CLEAN(free_ptr) = malloc((n + 1) * sizeof(*scratch));
-
-	if (!rank || !g->records || !g->keys || !g->order || !scratch)
-		return ts_error_nomem(err);
-	for (uint32_t i = 0; i < k->n; i++) {
-		if (!is_named_lifetime(k, i))
-			continue;
-		g->records[g->count] = i;
-		g->keys[g->count] = (uint64_t)k->span[i] << 16 | rank[k->name[i]];
-		g->order[g->count] = (uint32_t)g->count;
-		g->count++;
-	}
-	order_by_keys(g->keys, g->order, scratch, g->count);
-	return 0;
-}
-
-static int groups_take(struct groups *g)
-{
-	const struct memory_kept *k = g->kept;
-
-	if (g->at == g->count)
-		return 0;
-	uint64_t key = g->keys[g->order[g->at]];
-	uint32_t first = g->records[g->order[g->at]];
-
-	g->new_span = g->at == 0 || key >> 16 != g->keys[g->order[g->at - 1]] >> 16;
-	g->span = strmap_get(&k->spans, k->span[first] - 1);
-	g->name = strmap_get(&k->names, k->name[first]);
-	g->bytes = 0;
-	for (; g->at < g->count && g->keys[g->order[g->at]] == key; g->at++)
-		g->bytes = u64_add_sat(g->bytes, k->bytes[g->records[g->order[g->at]]]);
-	return 1;
-}
-
-/* ---- either ---- */
-
-static int groups_open(struct groups *g, struct db *db, const struct memory_kept *kept,
-		       struct ts_error *err)
-{
-	*g = (struct groups){
-		.kept = kept, .span_text = {.max = SIZE_MAX}, .name_text = {.max = SIZE_MAX}};
-	if (kept)
-		return groups_sort(g, err);
-	if (query_open(db, "heaviest_lifetimes", &g->q, err) < 0)
-		return -1;
-	return groups_step(g, err);
-}
-
-static void groups_done(struct groups *g)
-{
-	query_close(g->q);
-	buf_done(&g->span_text);
-	buf_done(&g->name_text);
-	free(g->records);
-	free(g->keys);
-	free(g->order);
-}
-
-/* 1: the next group is in g; 0: there is none. */
-static int groups_next(struct groups *g, struct ts_error *err)
-{
-	return g->kept ? groups_take(g) : groups_read(g, err);
 }
 
 /* The ops of the span of the groups, by name, read as far as its groups have come. They are asked
@@ -247,52 +154,48 @@ static int find_op(struct span_ops *o, const struct groups *g, uint64_t *ret_ind
 	return 0;
 }
 
-/* Can the op of a group be among the first? Its id begins with that of the span and "/op/". */
-static bool can_enter(const struct heavy_list *list, const struct groups *g)
-{
-	const struct heavy *last = &list->of[OPS_SHOWN - 1];
-
-	if (list->count < OPS_SHOWN || g->bytes > last->bytes)
-		return true;
-	return g->bytes == last->bytes &&
-	       ts_str_cmp(g->span, ts_str(last->id.data, last->id.len)) <= 0;
-}
-
 static int take_group(struct span_ops *o, const struct groups *g, struct heavy_list *list,
-		      struct buf *id, struct ts_error *err)
+		      struct ts_error *err)
 {
 	uint64_t index;
 	unsigned count;
 
-	if (!can_enter(list, g))
+	if (!heavy_can_enter(list, g->span, g->bytes))
 		return 0;
 	if (find_op(o, g, &index, &count, err) < 0)
 		return -1;
-	if (count != 1)
-		return 0;
-	buf_clear(id);
-	buf_add(id, g->span.p, g->span.n);
-	buf_printf(id, "/op/%llu", (unsigned long long)index);
-	if (id->failed)
-		return ts_error_nomem(err);
-	return add_heavy(list, ts_str(id->data, id->len), g->name, g->bytes, err);
+	return count == 1 ? heavy_add_op(list, g->span, index, g->name, g->bytes, err) : 0;
 }
 
 static int take_groups(struct groups *g, struct span_ops *o, struct heavy_list *list,
 		       struct ts_error *err)
 {
-	struct buf id CLEAN(buf_done) = BUF_INIT;
 	int n;
 
-	id.max = SIZE_MAX;
 	while ((n = groups_next(g, err)) == 1) {
 		if (g->new_span) {
 			query_reset(o->q);
 			*o = (struct span_ops){.q = o->q};
 		}
-		if (take_group(o, g, list, &id, err) < 0)
+		if (take_group(o, g, list, err) < 0)
 			return -1;
 	}
+	return n;
+}
+
+static int take_lifetimes(struct db *db, struct heavy_list *list, struct ts_error *err)
+{
+	struct groups g = {.span_text = {.max = SIZE_MAX}, .name_text = {.max = SIZE_MAX}};
+	struct span_ops o = {0};
+	int n = -1;
+
+	if (query_open(db, "heaviest_lifetimes", &g.q, err) == 0 &&
+	    query_open(db, "heaviest_ops_of_span", &o.q, err) == 0 && groups_step(&g, err) == 0)
+		n = take_groups(&g, &o, list, err);
+	query_close(g.q);
+	query_close(o.q);
+	buf_done(&g.span_text);
+	buf_done(&g.name_text);
 	return n;
 }
 
@@ -300,16 +203,9 @@ static int take_groups(struct groups *g, struct span_ops *o, struct heavy_list *
 static int find_ops(struct db *db, const struct memory_kept *kept, struct heavy_list *list,
 		    struct ts_error *err)
 {
-	struct groups g;
-	struct span_ops o = {0};
 	struct query *q CLEAN(query_closep) = NULL;
-	int n = -1;
+	int n = kept ? memory_kept_heaviest(kept, db, list, err) : take_lifetimes(db, list, err);
 
-	if (groups_open(&g, db, kept, err) == 0 &&
-	    query_open(db, "heaviest_ops_of_span", &o.q, err) == 0)
-		n = take_groups(&g, &o, list, err);
-	groups_done(&g);
-	query_close(o.q);
 	if (n < 0 || query_open(db, "heaviest_op_spans", &q, err) < 0)
 		return -1;
 	while ((n = query_step(q, err)) == 1)
@@ -344,6 +240,7 @@ int memory_heaviest(struct db *db, const struct memory_kept *kept, struct ts_err
 
 	if (!list)
 		return ts_error_nomem(err);
+	list->id.max = SIZE_MAX;
 	for (size_t i = 0; i < ARRAY_LEN(list->of); i++)
 		list->of[i].id.max = list->of[i].name.max = SIZE_MAX;
 	int n = query_open(db, "heaviest_span_pick", &q, err);
@@ -358,6 +255,7 @@ int memory_heaviest(struct db *db, const struct memory_kept *kept, struct ts_err
 		buf_done(&list->of[i].id);
 		buf_done(&list->of[i].name);
 	}
+	buf_done(&list->id);
 	free(list);
 	return n;
 }

@@ -52,4 +52,16 @@ int memory_kept_flow(const struct memory_kept *k, const uint32_t *order, size_t 
  * begin[i] and end at begin[i + 1], begin has devices + 1 places. */
 void memory_kept_by_device(const struct memory_kept *k, uint32_t *order, uint32_t *begin);
 
+/* ---- memory_heaviest.c, memory_kept_heaviest.c ---- */
+
+struct heavy_list;
+
+/* Can an op of the span with that many bytes be among the first? Its id begins with the span's. */
+bool heavy_can_enter(const struct heavy_list *list, struct ts_str span, uint64_t bytes);
+int heavy_add_op(struct heavy_list *list, struct ts_str span, uint64_t index, struct ts_str name,
+		 uint64_t bytes, struct ts_error *err);
+/* Adds the ops that the lifetimes count for; each record names a span that is there. */
+int memory_kept_heaviest(const struct memory_kept *k, struct db *db, struct heavy_list *list,
+			 struct ts_error *err);
+
 #endif

@@ -1,7 +1,7 @@
 /* op_groups.c: ops by name, device, dtype, span and shape (candle-trace.md 10, http-api.md 3.5)
  *
- * One pass over the ops counts in memory, for each dimension as long as its keys are few. The
- * others are then read again in the order of the key, one group at a time.
+ * One pass over the ops counts in memory, for each dimension as long as there is room for its keys.
+ * The others are then read again in the order of the key, one group at a time.
  */
 #include "candle.h"
 
@@ -13,8 +13,10 @@
 
 enum {
 	DIMENSIONS = 5,
-	KEYS_MAX = 4096, /* in memory, a dimension */
-	KEY_BYTES_MAX = 256 * 1024,
+	/* In memory, of all dimensions: about 20 MiB. */
+	KEYS_MAX = 262144,
+	KEY_BYTES_MAX = 6 * 1024 * 1024,
+	GROUPS_FIRST = 64,
 };
 
 /* Columns 0 to 4 of op_group_ops. */
@@ -33,9 +35,14 @@ struct group {
 
 struct few {
 	struct strmap keys;
-	struct group *groups; /* KEYS_MAX */
-	size_t bytes;
+	struct group *groups;
+	size_t cap;
+	uint32_t last; /* key of the op before: those of one span follow each other */
 	bool too_many;
+};
+
+struct room {
+	size_t keys, bytes;
 };
 
 struct group_writer {
@@ -80,29 +87,60 @@ static int write_group(struct group_writer *w, const char *dimension, struct ts_
 
 /* ---- few keys ---- */
 
-static int count_key(struct few *f, struct ts_str key, uint64_t duration, struct opt_u64 dense,
-		     struct ts_error *err)
+static void give_up(struct few *f, struct room *room)
 {
-	uint32_t number = strmap_find(&f->keys, key);
+	room->keys += f->keys.count;
+	room->bytes += f->keys.count ? (size_t)f->keys.end[f->keys.count - 1] : 0;
+	strmap_done(&f->keys);
+	free(TAKE(f->groups));
+	f->too_many = true;
+}
 
-	if (number == STRMAP_NONE) {
-		if (f->keys.count == KEYS_MAX || key.n > KEY_BYTES_MAX - f->bytes) {
-			f->too_many = true;
-			return 0;
-		}
-		number = strmap_add(&f->keys, key, NULL);
-		if (number == STRMAP_NONE)
+/* The number of a key that was not there. */
+static int add_key(struct few *f, struct ts_str key, uint32_t *ret, struct ts_error *err)
+{
+	if (f->keys.count == f->cap) {
+		size_t cap = f->cap ? 2 * f->cap : GROUPS_FIRST;
+		struct group *groups = realloc(f->groups, cap * sizeof(*groups));
+
+		if (!groups)
 			return ts_error_nomem(err);
-		f->bytes += key.n;
-		f->groups[number] = (struct group){0};
+		f->groups = groups;
+		f->cap = cap;
 	}
-	add_op(&f->groups[number], duration, dense);
+	*ret = strmap_add(&f->keys, key, NULL);
+	if (*ret == STRMAP_NONE)
+		return ts_error_nomem(err);
+	f->groups[*ret] = (struct group){0};
+	return 0;
+}
+
+static int count_key(struct few *f, struct room *room, struct ts_str key, uint64_t duration,
+		     struct opt_u64 dense, struct ts_error *err)
+{
+	if (f->keys.count == 0 || !ts_str_eq(strmap_get(&f->keys, f->last), key)) {
+		uint32_t number = strmap_find(&f->keys, key);
+
+		if (number == STRMAP_NONE) {
+			if (room->keys == 0 || key.n > room->bytes) {
+				give_up(f, room);
+				return 0;
+			}
+			if (add_key(f, key, &number, err) < 0)
+				return -1;
+			room->keys--;
+			room->bytes -= key.n;
+		}
+		f->last = number;
+	}
+	add_op(&f->groups[f->last], duration, dense);
 	return 0;
 }
 
 static int count_all(struct db *db, struct few *few, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
+	struct room room = {KEYS_MAX, KEY_BYTES_MAX};
 	unsigned left = DIMENSIONS;
 	int n;
 
@@ -117,7 +155,7 @@ static int count_all(struct db *db, struct few *few, struct ts_error *err)
 		for (int i = 0; i < DIMENSIONS; i++) {
 			if (few[i].too_many)
 				continue;
-			if (count_key(&few[i], query_str(q, i), duration, dense, err) < 0)
+			if (count_key(&few[i], &room, query_str(q, i), duration, dense, err) < 0)
 				return -1;
 			left -= few[i].too_many;
 		}
@@ -170,11 +208,6 @@ static int write_sorted(struct db *db, struct group_writer *w, const char *dimen
 
 static int group_all(struct db *db, struct few *few, struct group_writer *w, struct ts_error *err)
 {
-	for (int i = 0; i < DIMENSIONS; i++) {
-		few[i].groups = malloc(KEYS_MAX * sizeof(struct group));
-		if (!few[i].groups)
-			return ts_error_nomem(err);
-	}
 	if (count_all(db, few, err) < 0)
 		return -1;
 	for (int i = 0; i < DIMENSIONS; i++) {

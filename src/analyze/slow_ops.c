@@ -99,7 +99,8 @@ int slow_ops(struct db *db, struct ts_error *err)
 
 	if (!picked)
 		return ts_error_nomem(err);
-	if (query_open(db, "slow_op_pick", &q, err) < 0)
+	if (run_named(db, "slow_op_index_made", err) < 0 ||
+	    query_open(db, "slow_op_pick", &q, err) < 0)
 		return -1;
 	query_bind_u64(q, 1, VIEW_SLOW_OPS_MAX);
 	if (query_step(q, err) < 0)
