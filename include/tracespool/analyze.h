@@ -29,7 +29,7 @@ struct execution_figures {
 
 /* Bytes for the memory records of a run: they are held in memory where that is enough; otherwise
  * they are sorted in the run file, several times slower. The figures are the same. */
-#define ANALYZE_KEPT_BYTES ((size_t)48 << 20)
+#define ANALYZE_KEPT_BYTES ((size_t)44 << 20)
 
 /* In: record->id, digest and what the drop gives. Sets the members of an execution run. */
 int analyze_execution(struct db *db, const struct trace_counts *counts, size_t kept_bytes,

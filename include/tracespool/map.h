@@ -3,7 +3,7 @@
  * u64map: 64-bit key to 32-bit value, 12 bytes a slot, at most 3/4 full: never above 32 bytes an
  * entry once there are 48, growth included.
  * strmap: byte string to dense number 0, 1, 2, ... in order of insertion; the bytes are kept in
- * one block (8 bytes and the length of the string an entry, and 4 to 8 bytes a slot).
+ * one block (4 bytes and the length of the string an entry, and 4 bytes a slot; below 4 GiB).
  */
 #ifndef TRACESPOOL_MAP_H
 #define TRACESPOOL_MAP_H
@@ -31,7 +31,7 @@ int u64map_put(struct u64map *m, uint64_t key, uint32_t fresh, uint32_t *ret, bo
 
 struct strmap {
 	uint32_t *slot; /* number + 1; 0: free */
-	uint64_t *end;  /* end[i]: where string i ends in bytes */
+	uint32_t *end;  /* end[i]: where string i ends in bytes */
 	char *bytes;
 	size_t slots, count, count_cap, bytes_cap;
 };
@@ -42,8 +42,12 @@ void strmap_done(struct strmap *m);
 /* The number of the string, or STRMAP_NONE. */
 uint32_t strmap_find(const struct strmap *m, struct ts_str s);
 /* The number of the string, adding it if it is not there. STRMAP_NONE: no memory (or 2^32-2
- * strings). *ret_new (may be NULL) says whether it was added. */
+ * strings, or 4 GiB). *ret_new (may be NULL) says whether it was added. */
 uint32_t strmap_add(struct strmap *m, struct ts_str s, bool *ret_new);
+/* Gives the table back where nothing will be looked up or added any more. */
+void strmap_seal(struct strmap *m);
+/* Bytes that the map holds. */
+size_t strmap_bytes(const struct strmap *m);
 /* The string of a number; borrowed until the next add. */
 struct ts_str strmap_get(const struct strmap *m, uint32_t number);
 

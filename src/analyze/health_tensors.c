@@ -28,9 +28,7 @@ static int ask(struct health *h, struct asked *a, struct ts_error *err)
 	if (query_open(h->db, "health_data_edges", &q, err) < 0)
 		return -1;
 	while ((n = query_step(q, err)) == 1) {
-		size_t text = a->ids.count ? (size_t)a->ids.end[a->ids.count - 1] : 0;
-
-		if (text + a->ids.count * 20 > h->kept_bytes / 3)
+		if (strmap_bytes(&a->ids) > h->kept_bytes / 3)
 			return 0;
 		if (strmap_add(&a->ids, query_str(q, 0), NULL) == STRMAP_NONE ||
 		    strmap_add(&a->ids, query_str(q, 1), NULL) == STRMAP_NONE)

@@ -5,6 +5,12 @@
 #include <string.h>
 
 #include "tracespool/util.h"
+#include "tracespool/varint.h"
+
+enum {
+	RECORD_BYTES = 2 * 8 + 2 * 4 + 2 + 1, /* of the columns that are read */
+	STORAGE_SORT_BYTES = 8 + 3 * 4,
+};
 
 /* Columns of memory_records. */
 enum { TIME, BYTES, ACTION, CATEGORY, DEVICE, STORAGE, SPAN, OP };
@@ -13,10 +19,10 @@ enum { TIME, BYTES, ACTION, CATEGORY, DEVICE, STORAGE, SPAN, OP };
 struct loading {
 	struct memory_kept *k;
 	struct query *q;
-	struct strmap storages; /* number of the device, big-endian, and the id */
+	struct strmap storages; /* the device's number, and the id */
 	struct buf key, span_text;
-	uint32_t span; /* the number of span_text */
-	size_t max_bytes, fixed_bytes;
+	uint32_t span;             /* the number of span_text */
+	size_t max_bytes, columns; /* bytes */
 };
 
 void memory_kept_done(struct memory_kept *k)
@@ -32,20 +38,16 @@ void memory_kept_done(struct memory_kept *k)
 	*k = (struct memory_kept){0};
 }
 
-static size_t map_bytes(const struct strmap *m)
-{
-	size_t text = m->count ? (size_t)m->end[m->count - 1] : 0;
-
-	return m->slots * sizeof(*m->slot) + m->count * sizeof(*m->end) + text;
-}
-
-/* With what sorting the storages takes on top. */
+/* While the records are read and the storages sorted. That takes the place of their table. */
 static bool fits(const struct loading *l)
 {
 	const struct memory_kept *k = l->k;
+	size_t table = l->storages.slots * sizeof(*l->storages.slot);
+	size_t sorting = l->storages.count * STORAGE_SORT_BYTES;
 
-	return l->fixed_bytes + map_bytes(&l->storages) + map_bytes(&k->device_names) +
-		       map_bytes(&k->names) + map_bytes(&k->spans) + l->storages.count * 24 <=
+	return l->columns + strmap_bytes(&k->device_names) + strmap_bytes(&k->names) +
+		       strmap_bytes(&k->spans) + strmap_bytes(&l->storages) - table +
+		       (table > sorting ? table : sorting) <=
 	       l->max_bytes;
 }
 
@@ -114,11 +116,8 @@ static int find_storage(struct loading *l, uint32_t *ret, struct ts_error *err)
 
 	if (device == STRMAP_NONE)
 		return ts_error_nomem(err);
-	unsigned char number[4] = {(unsigned char)(device >> 24), (unsigned char)(device >> 16),
-				   (unsigned char)(device >> 8), (unsigned char)device};
-
 	buf_clear(&l->key);
-	buf_add(&l->key, number, sizeof(number));
+	varint_put(&l->key, device);
 	buf_add(&l->key, id.p, id.n);
 	if (l->key.failed)
 		return ts_error_nomem(err);
@@ -171,25 +170,30 @@ struct sorting {
 	uint32_t *device; /* of a storage, rank */
 };
 
-static struct ts_str id_of(const struct sorting *s, uint32_t number)
+static struct ts_str id_of(const struct sorting *s, uint32_t number, uint64_t *ret_device)
 {
-	struct ts_str id = strmap_get(s->map, number);
+	struct varint_reader key = varint_open(strmap_get(s->map, number));
 
-	return ts_str(id.p + 4, id.n - 4);
+	*ret_device = varint_take(&key);
+	return ts_str((const char *)key.at, (size_t)(key.end - key.at));
 }
 
 static int compare_ids(const void *a, const void *b, void *arg)
 {
-	return ts_str_cmp(id_of(arg, *(const uint32_t *)a), id_of(arg, *(const uint32_t *)b));
+	uint64_t device;
+
+	return ts_str_cmp(id_of(arg, *(const uint32_t *)a, &device),
+			  id_of(arg, *(const uint32_t *)b, &device));
 }
 
 static size_t common_prefix(const struct sorting *s)
 {
-	struct ts_str first = id_of(s, 0);
+	uint64_t device;
+	struct ts_str first = id_of(s, 0, &device);
 	size_t n = first.n;
 
 	for (uint32_t i = 1; i < s->map->count && n > 0; i++) {
-		struct ts_str id = id_of(s, i);
+		struct ts_str id = id_of(s, i, &device);
 		size_t same = 0;
 
 		while (same < n && same < id.n && id.p[same] == first.p[same])
@@ -257,11 +261,9 @@ static void sort_storages(struct sorting *s, const uint32_t *device_rank, uint32
 {
 	s->skip = common_prefix(s);
 	for (uint32_t i = 0; i < n; i++) {
-		const unsigned char *p = (const unsigned char *)strmap_get(s->map, i).p;
-		uint32_t number =
-			(uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+		uint64_t number;
 
-		s->heads[i] = head_of(id_of(s, i), s->skip);
+		s->heads[i] = head_of(id_of(s, i, &number), s->skip);
 		s->device[i] = device_rank[number];
 		order[i] = i;
 	}
@@ -271,46 +273,50 @@ static void sort_storages(struct sorting *s, const uint32_t *device_rank, uint32
 }
 
 /* Numbers the storages in the order of (device, id). */
-static int order_storages(struct memory_kept *k, const struct strmap *storages,
-			  struct ts_error *err)
+static int order_storages(struct memory_kept *k, struct strmap *storages, struct ts_error *err)
 {
 	uint32_t n = (uint32_t)storages->count, *device_rank CLEAN(free_ptr) = NULL;
 	uint32_t *order CLEAN(free_ptr) = malloc(n * sizeof(*order));
 	uint32_t *place CLEAN(free_ptr) = malloc(n * sizeof(*place));
-	uint32_t *device CLEAN(free_ptr) = malloc(n * sizeof(*device));
 	uint64_t *heads CLEAN(free_ptr) = malloc(n * sizeof(*heads));
-	struct sorting s = {.map = storages, .heads = heads, .device = device};
+	struct sorting s = {.map = storages, .heads = heads};
 
+	strmap_seal(storages);
 	k->storages = n;
-	k->device = malloc(n * sizeof(*k->device));
-	if (!order || !place || !device || !heads || !k->device)
+	k->device = s.device = malloc(n * sizeof(*k->device));
+	if (!order || !place || !heads || !k->device)
 		return ts_error_nomem(err);
 	if (order_devices(k, &device_rank, err) < 0)
 		return -1;
 	sort_storages(&s, device_rank, order, place, n);
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		place[order[i]] = i;
-		k->device[i] = device[order[i]];
-	}
 	for (uint32_t i = 0; i < k->n; i++)
 		k->storage[i] = place[k->storage[i]];
+	for (uint32_t i = 0; i < n; i++)
+		place[i] = k->device[order[i]];
+	memcpy(k->device, place, n * sizeof(*place));
 	return 0;
 }
 
+/* Records mostly come in time order; then none is written. */
 static int order_records(struct memory_kept *k, struct ts_error *err)
 {
-	bool in_order = true;
+	uint32_t i = 1;
 
-	k->order = malloc(k->n * sizeof(*k->order));
 	k->alloc = malloc(k->n * sizeof(*k->alloc));
-	if (!k->order || !k->alloc)
+	if (!k->alloc)
 		return ts_error_nomem(err);
-	for (uint32_t i = 0; i < k->n; i++) {
+	while (i < k->n && k->time[i - 1] <= k->time[i])
+		i++;
+	if (i >= k->n)
+		return 0;
+	k->order = malloc(k->n * sizeof(*k->order));
+	if (!k->order)
+		return ts_error_nomem(err);
+	for (i = 0; i < k->n; i++)
 		k->order[i] = i;
-		in_order &= i == 0 || k->time[i - 1] <= k->time[i];
-	}
-	if (!in_order)
-		order_by_keys(k->time, k->order, k->alloc, k->n);
+	order_by_keys(k->time, k->order, k->alloc, k->n);
 	return 0;
 }
 
@@ -322,8 +328,11 @@ void memory_kept_by_device(const struct memory_kept *k, uint32_t *order, uint32_
 		begin[k->device[k->storage[i]] + 1]++;
 	for (uint32_t i = 1; i <= k->devices; i++)
 		begin[i] += begin[i - 1];
-	for (uint32_t i = 0; i < k->n; i++)
-		order[begin[k->device[k->storage[k->order[i]]]]++] = k->order[i];
+	for (uint32_t i = 0; i < k->n; i++) {
+		uint32_t at = k->order ? k->order[i] : i;
+
+		order[begin[k->device[k->storage[at]]]++] = at;
+	}
 	memmove(begin + 1, begin, k->devices * sizeof(*begin));
 	begin[0] = 0;
 }
@@ -352,15 +361,13 @@ static int load(struct loading *l, struct db *db, struct ts_error *err)
 int memory_kept_open(struct memory_kept *k, struct db *db, uint64_t records, size_t max_bytes,
 		     struct ts_error *err)
 {
-	/* The columns, `order` and `alloc`. */
-	const size_t record_bytes = 2 * 8 + 4 * 4 + 2 + 1;
 	struct loading l = {.k = k, .max_bytes = max_bytes, .key = BUF_INIT, .span_text = BUF_INIT};
 
 	*k = (struct memory_kept){0};
-	if (records > max_bytes / record_bytes || records > UINT32_MAX / 2)
+	if (records > max_bytes / RECORD_BYTES || records > UINT32_MAX / 2)
 		return 0;
 	k->n = (uint32_t)records;
-	l.fixed_bytes = k->n * record_bytes;
+	l.columns = (size_t)k->n * RECORD_BYTES;
 	int n = load(&l, db, err);
 
 	query_close(l.q);

@@ -26,7 +26,7 @@ struct memory_kept {
 	uint32_t *storage;      /* below `storages`, in the order of (device, storage id) */
 	uint32_t *span;         /* number of the span; 0: no such span */
 	uint32_t *alloc;
-	uint32_t *order; /* the records by time, then as in the file */
+	uint32_t *order; /* the records by time, then as in the file; NULL: as they are */
 	uint16_t *name;  /* op_name, number in names, or KEPT_NO_NAME */
 	uint8_t *flags;
 	uint32_t storages, devices;
@@ -36,7 +36,8 @@ struct memory_kept {
 	struct strmap spans; /* ids; the number of the span is one more */
 };
 
-/* 1: all is there; 0: it would take more than max_bytes; -1. */
+/* 1: all is there; 0: it would take more than max_bytes; -1. What the pairing needs, up to 12 bytes
+ * a record, takes the place of the maps. */
 int memory_kept_open(struct memory_kept *k, struct db *db, uint64_t records, size_t max_bytes,
 		     struct ts_error *err);
 void memory_kept_done(struct memory_kept *k);
@@ -45,7 +46,7 @@ void memory_kept_done(struct memory_kept *k);
 int memory_kept_pair(struct memory_kept *k, struct db *db, const struct span_memory *spans,
 		     struct execution_figures *f, struct ts_error *err);
 
-/* flow_run over the records order[0..n), after memory_kept_pair. */
+/* flow_run over the records order[0..n), after memory_kept_pair; order NULL: 0 to n - 1. */
 int memory_kept_flow(const struct memory_kept *k, const uint32_t *order, size_t n,
 		     struct flow_user *u, struct ts_error *err);
 /* The records device by device, in time order each, into order[n]; those of rank i begin at

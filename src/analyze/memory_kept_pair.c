@@ -28,6 +28,11 @@ struct pairing {
 	struct device_sums *devices;
 };
 
+static uint32_t record_at(const uint32_t *order, size_t i)
+{
+	return order ? order[i] : (uint32_t)i;
+}
+
 static int step(struct query *q, struct ts_error *err)
 {
 	int n = query_step(q, err);
@@ -49,7 +54,7 @@ static uint32_t count_lifetimes(struct pairing *p, uint8_t *live)
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < k->n; i++) {
-		uint32_t at = k->order[i], storage = k->storage[at];
+		uint32_t at = record_at(k->order, i), storage = k->storage[at];
 		bool alloc = k->flags[at] & KEPT_ALLOC;
 
 		if (alloc == has_bit(live, storage))
@@ -144,7 +149,7 @@ static int take_records(struct pairing *p, struct ts_error *err)
 	const struct memory_kept *k = p->k;
 
 	for (uint32_t i = 0; i < k->n; i++) {
-		uint32_t at = k->order[i];
+		uint32_t at = record_at(k->order, i);
 
 		if (k->span[at] == 0)
 			p->f->memory_span_unknown = true;
@@ -266,12 +271,18 @@ static struct flow_event event_of(const struct memory_kept *k, uint32_t alloc, u
 				   .span_no = k->span[alloc]};
 }
 
-/* The ends among the records of one moment: of lifetimes that began before it, or at it. */
-static int run_ends(const struct memory_kept *k, const uint32_t *order, size_t n, bool instant,
+/* Records of one moment: order[from..to), or from to to - 1. */
+struct moment {
+	const uint32_t *order;
+	size_t from, to;
+};
+
+/* The ends: of lifetimes that began before the moment, or at it. */
+static int run_ends(const struct memory_kept *k, const struct moment *m, bool instant,
 		    struct flow_user *u, struct ts_error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint32_t at = order[i];
+	for (size_t i = m->from; i < m->to; i++) {
+		uint32_t at = record_at(m->order, i);
 
 		if (!(k->flags[at] & KEPT_ENDS))
 			continue;
@@ -288,11 +299,11 @@ static int run_ends(const struct memory_kept *k, const uint32_t *order, size_t n
 	return 0;
 }
 
-static int run_starts(const struct memory_kept *k, const uint32_t *order, size_t n,
-		      struct flow_user *u, struct ts_error *err)
+static int run_starts(const struct memory_kept *k, const struct moment *m, struct flow_user *u,
+		      struct ts_error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint32_t at = order[i];
+	for (size_t i = m->from; i < m->to; i++) {
+		uint32_t at = record_at(m->order, i);
 
 		if (!(k->flags[at] & KEPT_BEGINS))
 			continue;
@@ -307,17 +318,14 @@ static int run_starts(const struct memory_kept *k, const uint32_t *order, size_t
 int memory_kept_flow(const struct memory_kept *k, const uint32_t *order, size_t n,
 		     struct flow_user *u, struct ts_error *err)
 {
-	for (size_t i = 0; i < n;) {
-		uint64_t now = k->time[order[i]];
-		size_t next = i;
+	for (struct moment m = {.order = order}; m.from < n; m.from = m.to) {
+		uint64_t now = k->time[record_at(order, m.from)];
 
-		while (next < n && k->time[order[next]] == now)
-			next++;
-		if (run_ends(k, order + i, next - i, false, u, err) < 0 ||
-		    run_ends(k, order + i, next - i, true, u, err) < 0 ||
-		    run_starts(k, order + i, next - i, u, err) < 0 || u->point(u, now, err) < 0)
+		while (m.to < n && k->time[record_at(order, m.to)] == now)
+			m.to++;
+		if (run_ends(k, &m, false, u, err) < 0 || run_ends(k, &m, true, u, err) < 0 ||
+		    run_starts(k, &m, u, err) < 0 || u->point(u, now, err) < 0)
 			return -1;
-		i = next;
 	}
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "tracespool/util.h"
 
 #define SLICE_TINY 64u
-#define SLICE_MIN 65536u
+#define SLICE_MIN 32768u
 #define SLICE_MAX 1048576u
 
 static int read_spans(struct span_memory *m, struct db *db, uint32_t *parent, uint32_t n,
@@ -51,6 +51,17 @@ static uint32_t slice_size(uint64_t spans, uint64_t events)
 	return size;
 }
 
+/* Made for the first event: while lifetimes are paired there is better use for the memory. */
+static int slices_make(struct span_memory *m, struct ts_error *err)
+{
+	m->events = malloc(m->cap * sizeof(*m->events));
+	m->by_place = malloc(m->cap * sizeof(*m->by_place));
+	m->mine = malloc(m->cap * sizeof(*m->mine));
+	m->rank = malloc(m->cap * sizeof(*m->rank));
+	m->tree = calloc(2 * (size_t)m->cap, sizeof(*m->tree));
+	return m->events && m->by_place && m->mine && m->rank && m->tree ? 0 : ts_error_nomem(err);
+}
+
 int span_memory_open(struct db *db, uint64_t span_count, uint64_t events, struct span_memory **ret,
 		     struct ts_error *err)
 {
@@ -64,13 +75,7 @@ int span_memory_open(struct db *db, uint64_t span_count, uint64_t events, struct
 	parent = calloc((size_t)n + 1, sizeof(*parent));
 	m->spans = calloc((size_t)n + 1, sizeof(*m->spans));
 	m->touched = calloc((size_t)n / 8 + 1, 1);
-	m->events = malloc(m->cap * sizeof(*m->events));
-	m->by_place = malloc(m->cap * sizeof(*m->by_place));
-	m->mine = malloc(m->cap * sizeof(*m->mine));
-	m->rank = malloc(m->cap * sizeof(*m->rank));
-	m->tree = calloc(2 * (size_t)m->cap, sizeof(*m->tree));
-	if (!parent || !m->spans || !m->touched || !m->events || !m->by_place || !m->mine ||
-	    !m->rank || !m->tree) {
+	if (!parent || !m->spans || !m->touched) {
 		span_memory_close(m);
 		return ts_error_nomem(err);
 	}
@@ -118,6 +123,8 @@ int span_memory_add(struct span_memory *m, uint64_t time, bool start, bool insta
 	if (span_no > m->forest.n)
 		return ts_error_set(err, TS_E_INTERNAL, "a lifetime names span %llu",
 				    (unsigned long long)span_no);
+	if (!m->events && slices_make(m, err) < 0)
+		return -1;
 	m->events[m->count++] = (struct slice_event){.time = time,
 						     .bytes = bytes,
 						     .place = m->forest.place[span_no],

@@ -90,7 +90,7 @@ static int write_group(struct group_writer *w, const char *dimension, struct ts_
 static void give_up(struct few *f, struct room *room)
 {
 	room->keys += f->keys.count;
-	room->bytes += f->keys.count ? (size_t)f->keys.end[f->keys.count - 1] : 0;
+	room->bytes += f->keys.count ? f->keys.end[f->keys.count - 1] : 0;
 	strmap_done(&f->keys);
 	free(TAKE(f->groups));
 	f->too_many = true;

@@ -145,9 +145,23 @@ void strmap_done(struct strmap *m)
 	*m = (struct strmap){0};
 }
 
+void strmap_seal(struct strmap *m)
+{
+	free(m->slot);
+	m->slot = NULL;
+	m->slots = 0;
+}
+
+size_t strmap_bytes(const struct strmap *m)
+{
+	size_t text = m->count ? m->end[m->count - 1] : 0;
+
+	return m->slots * sizeof(*m->slot) + m->count * sizeof(*m->end) + text;
+}
+
 struct ts_str strmap_get(const struct strmap *m, uint32_t number)
 {
-	uint64_t begin = number ? m->end[number - 1] : 0;
+	uint32_t begin = number ? m->end[number - 1] : 0;
 
 	return ts_str(m->bytes + begin, (size_t)(m->end[number] - begin));
 }
@@ -193,11 +207,13 @@ static int strmap_rehash(struct strmap *m)
 /* Room for one more entry of n bytes, growing by half so that little is idle. */
 static int strmap_room(struct strmap *m, size_t n)
 {
-	size_t used = m->count ? (size_t)m->end[m->count - 1] : 0;
+	size_t used = m->count ? m->end[m->count - 1] : 0;
 
+	if (n > UINT32_MAX - used)
+		return -1;
 	if (m->count == m->count_cap) {
 		size_t cap = m->count_cap ? m->count_cap + m->count_cap / 2 : 64;
-		uint64_t *end = realloc(m->end, cap * sizeof(*end));
+		uint32_t *end = realloc(m->end, cap * sizeof(*end));
 
 		if (!end)
 			return -1;
@@ -231,11 +247,11 @@ uint32_t strmap_add(struct strmap *m, struct ts_str s, bool *ret_new)
 	if (is_new) {
 		if (strmap_room(m, s.n) < 0)
 			return STRMAP_NONE;
-		uint64_t begin = m->count ? m->end[m->count - 1] : 0;
+		uint32_t begin = m->count ? m->end[m->count - 1] : 0;
 
 		if (s.n)
 			memcpy(m->bytes + begin, s.p, s.n);
-		m->end[m->count] = begin + s.n;
+		m->end[m->count] = begin + (uint32_t)s.n;
 		m->slot[i] = (uint32_t)++m->count;
 	}
 	if (ret_new)
