@@ -32,63 +32,73 @@ while read -r file; do
   esac
 done <"$DIR/dynamo"
 
+# answers: to paths, one a line: all of them as one array, each an array of the values in it.
+answers() {
+  sed "s|.*|url = \"$B&\"|" >"$DIR/urls"
+  curl -s -w '\n"end of an answer"\n' -K "$DIR/urls" | jq -cn '
+    reduce inputs as $x ([[]]; if $x == "end of an answer" then . + [[]] else .[-1] += [$x] end) | .[:-1]'
+}
+# compare: rows of name, what was got, what was wanted.
+compare() {
+  while IFS=$(printf '\t') read -r name got want; do
+    is "$name" "$got" "$want"
+  done
+}
+
 # The class that the daemon gives: its own where it refuses before it knows the format.
-n=0
-while read -r file; do
-  n=$((n + 1))
-  got=$(receipt "c$n.jsonl")
-  want=$(jq -c --arg f "$file" '.files[$f]' "$candle/EXPECTED.json")
-  if [ "$(printf %s "$want" | jq .ok)" = true ]; then
-    is "$file" "$(printf %s "$got" | jq -c '[.state,(.counts|del(.lines))]')" \
-      "$(printf %s "$want" | jq -c '["ingested",.counts]')"
-    run=$(printf %s "$got" | jq -r '.run.id|@uri')
-    is "$file: figures" "$(get "/runs/$run/summary" | jq -c \
-      '{op_count,total_ns,span_count,root_span_count,max_depth,alloc_count,free_count,logical_peak_bytes}')" \
-      "$(printf %s "$want" | jq -c .summary)"
-  else
-    own=$(printf %s "$got" | jq -r .reason.code)
-    case $own in
-      empty_file | unknown_format) is "$file" "$(printf %s "$got" | jq -r .state)" quarantined ;;
-      *) is "$file" "$(printf %s "$got" | jq -c '[.state,.reason.code,.reason.line,.reason.event_index]')" \
-        "$(printf %s "$want" | jq -c '["quarantined",.error_class,.line,.event_index]')" ;;
-    esac
-  fi
-done <"$DIR/candle"
+# shellcheck disable=SC2016 # programs of jq
+refused='def own: .reason.code == "empty_file" or .reason.code == "unknown_format";'
+# shellcheck disable=SC2016
+rows='def row($name; $got; $want): "\($name)\t\($got|tojson)\t\($want|tojson)";'
+
+n=$(wc -l <"$DIR/candle")
+seq "$n" | sed 's|.*|/ingest/receipts/c&.jsonl?wait=30|' | answers >"$DIR/c.receipts"
+jq -r '.[][0].run.id // empty | "/runs/\(@uri)/summary"' "$DIR/c.receipts" | answers >"$DIR/c.summaries"
+jq -rn --slurpfile got "$DIR/c.receipts" --slurpfile expected "$candle/EXPECTED.json" \
+  --slurpfile summaries "$DIR/c.summaries" --rawfile names "$DIR/candle" "$refused $rows"'
+  ($names | split("\n")[:-1]) as $files | $expected[0].files as $want |
+  [range($files | length) | {file: $files[.], got: $got[0][.][0]} | . + {want: $want[.file]}] as $all |
+  ($all[] | if .want.ok then row(.file; [.got.state, (.got.counts | del(.lines))]; ["ingested", .want.counts])
+    elif .got | own then row(.file; .got.state; "quarantined")
+    else row(.file; [.got.state, .got.reason.code, .got.reason.line, .got.reason.event_index];
+      ["quarantined", .want.error_class, .want.line, .want.event_index]) end),
+  ([$all[] | select(.want.ok)] as $ok | range($ok | length) |
+    row($ok[.].file + ": figures"; $summaries[0][.][0] |
+      {op_count, total_ns, span_count, root_span_count, max_depth, alloc_count, free_count, logical_peak_bytes};
+      $ok[.].want.summary))' >"$DIR/rows"
+compare <"$DIR/rows"
 
 n=0
 while read -r file; do
   n=$((n + 1))
-  name=d$n.jsonl
-  case $file in */) name=d$n ;; *.gz) name=d$n.jsonl.gz ;; esac
-  got=$(receipt "$name")
-  want=$(jq -c --arg f "$file" '.[$f]' "$dynamo/EXPECTED.json")
-  stage=$(printf %s "$want" | jq -r '.stage // ""')
-  if [ "$stage" = load ]; then
-    own=$(printf %s "$got" | jq -r .reason.code)
-    case $own in
-      empty_file | unknown_format) is "$file" "$(printf %s "$got" | jq -r .state)" quarantined ;;
-      *) is "$file" "$(printf %s "$got" | jq -c '[.state,.reason.code,.reason.line]')" \
-        "$(printf %s "$want" | jq -c '["quarantined",.error_class,.line]')" ;;
-    esac
-    continue
-  fi
-  case $(printf %s "$got" | jq -r .state) in
-    ingested | duplicate) ;;
-    *) is "$file" "$(printf %s "$got" | jq -c '[.state,.reason]')" ingested; continue ;;
+  case $file in
+    */) echo "/ingest/receipts/d$n?wait=30" ;;
+    *.gz) echo "/ingest/receipts/d$n.jsonl.gz?wait=30" ;;
+    *) echo "/ingest/receipts/d$n.jsonl?wait=30" ;;
   esac
-  run=$(printf %s "$got" | jq -r '.run.id|@uri')
-  if [ "$stage" = lower ]; then
-    is "$file" "$(curl -s "$B/runs/$run/replay" | jq -c '[.status,.code]')" \
-      "$(printf %s "$want" | jq -c '[409,.error_class]')"
-    is "$file: summary" "$(get "/runs/$run/summary" | jq -c .replay)" \
-      "$(printf %s "$want" | jq -c '{rows:null,error:.error_class}')"
+done <"$DIR/dynamo" >"$DIR/paths"
+answers <"$DIR/paths" >"$DIR/d.receipts"
+# Of those that have a run.
+runs='.[] | .[0].run.id // "none" | @uri'
+jq -r "$runs | \"/runs/\\(.)/summary\"" "$DIR/d.receipts" | answers >"$DIR/d.summaries"
+jq -r "$runs | \"/runs/\\(.)/replay?format=ndjson\"" "$DIR/d.receipts" | answers >"$DIR/d.rows"
+jq -rnS --slurpfile got "$DIR/d.receipts" --slurpfile expected "$dynamo/EXPECTED.json" \
+  --slurpfile summaries "$DIR/d.summaries" --slurpfile replays "$DIR/d.rows" \
+  --rawfile names "$DIR/dynamo" "$refused $rows"'
+  ($names | split("\n")[:-1]) as $files | range($files | length) as $i | $files[$i] as $file |
+  $expected[0][$file] as $want | $got[0][$i][0] as $got | $summaries[0][$i][0] as $summary |
+  if $want.stage == "load" then
+    if $got | own then row($file; $got.state; "quarantined")
+    else row($file; [$got.state, $got.reason.code, $got.reason.line]; ["quarantined", $want.error_class, $want.line]) end
+  elif $got.state != "ingested" and $got.state != "duplicate" then row($file; [$got.state, $got.reason]; "ingested")
+  elif $want.stage == "lower" then
+    row($file; $replays[0][$i][0] | [.status, .code]; [409, $want.error_class]),
+    row($file + ": summary"; $summary.replay; {rows: null, error: $want.error_class})
   else
-    is "$file: rows" "$(get "/runs/$run/replay?format=ndjson" | jq -cS .)" \
-      "$(printf %s "$want" | jq -cS '.replay[]')"
-    is "$file: figures" "$(get "/runs/$run/summary" | jq -cS \
-      'del(.schema,.id,.kind,.capture,.segment,.captured_at,.finish_reasons,.replay,.health)')" \
-      "$(printf %s "$want" | jq -cS .summary)"
-  fi
-done <"$DIR/dynamo"
+    row($file + ": rows"; $replays[0][$i]; $want.replay),
+    row($file + ": figures"; $summary | del(.schema, .id, .kind, .capture, .segment, .captured_at,
+      .finish_reasons, .replay, .health); $want.summary)
+  end' >"$DIR/rows"
+compare <"$DIR/rows"
 daemon_stop
 e2e_done
