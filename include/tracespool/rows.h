@@ -169,11 +169,19 @@ struct sink {
 };
 
 /* Counters of a drop, filled by the format (receipt `counts`, summary `lines`). */
+/* What rows had on their way into the tables, so that nobody has to read them for it. */
+struct rows_seen {
+	uint64_t
+		number_bits; /* all their u64 numbers or-ed: above 2^n - 1 only if one of them is */
+	uint64_t shape_bytes; /* of the longest shape, as JSON */
+};
+
 struct trace_counts {
 	uint64_t shards, lines, blank, records;
 	/* execution */
 	uint64_t spans, closed_spans, ops, tensors, tensor_stats, memory, device_memory,
 		device_intervals, gradients, call_edges, data_edges;
+	struct rows_seen seen; /* of the execution's rows */
 	bool no_terminal; /* salvage only: the document has no terminal record and no such row */
 	/* requests (request-trace.md 14, "lines") */
 	uint64_t non_record, request_payload, request_end, tool_start, tool_terminal, tool_dropped,

@@ -109,6 +109,7 @@ struct sink *runfile_sink(struct runfile *rf);
 void runfile_stop_on(struct runfile *rf, const atomic_bool *stop);
 /* Writes what is batched. The connection then serves analysis, which may also write. */
 int runfile_flush(struct runfile *rf, struct ts_error *err);
+struct rows_seen runfile_seen(const struct runfile *rf); /* before runfile_index */
 struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_publish or runfile_free */
 /* Makes the indexes and views. */
 int runfile_index(struct runfile *rf, struct ts_error *err);

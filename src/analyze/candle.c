@@ -36,9 +36,8 @@ int analyze_execution(struct db *db, const struct trace_counts *counts, size_t k
 	struct health health CLEAN(health_done) = {0};
 	struct execution_figures f;
 
-	(void)counts; /* the tables say the same */
 	if (analyze_execution_figures(db, kept_bytes, &f, err) < 0 ||
-	    health_run(&health, db, &f, record->salvaged, kept_bytes, err) < 0)
+	    health_run(&health, db, &f, record->salvaged, counts, kept_bytes, err) < 0)
 		return -1;
 	return execution_summary(db, &f, &health.report, record, keep, out, err);
 }

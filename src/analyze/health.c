@@ -166,10 +166,14 @@ static int write_report(struct health *h, struct ts_error *err)
 }
 
 int health_run(struct health *h, struct db *db, const struct execution_figures *f,
-	       struct ts_str salvaged, size_t kept_bytes, struct ts_error *err)
+	       struct ts_str salvaged, const struct trace_counts *counts, size_t kept_bytes,
+	       struct ts_error *err)
 {
-	*h = (struct health){
-		.db = db, .kept_bytes = kept_bytes, .salvaged = salvaged, .shown = BUF_INIT};
+	*h = (struct health){.db = db,
+			     .kept_bytes = kept_bytes,
+			     .seen = counts->seen,
+			     .salvaged = salvaged,
+			     .shown = BUF_INIT};
 	jw_init(&h->shown_writer, &h->shown, JSON_NUMBERS_DEFAULT);
 	jw_open_array(&h->shown_writer);
 	if (query_open(db, "health_issue_insert", &h->insert, err) < 0 ||

@@ -79,7 +79,8 @@ struct health_report {
 
 struct health {
 	struct db *db;
-	size_t kept_bytes;    /* for what is looked up, in memory */
+	size_t kept_bytes; /* for what is looked up, in memory */
+	struct rows_seen seen;
 	struct query *insert; /* into issue_rows */
 	struct health_report report;
 	bool failed;            /* so says the outcome, or a salvage left none (http-api.md 6.1) */
@@ -150,7 +151,8 @@ int health_large_numbers(struct health *h, const struct execution_figures *f, st
 /* The whole report; also writes health_rows. salvaged: as in the record. h is to be given to
  * health_done in any case. */
 int health_run(struct health *h, struct db *db, const struct execution_figures *f,
-	       struct ts_str salvaged, size_t kept_bytes, struct ts_error *err);
+	       struct ts_str salvaged, const struct trace_counts *counts, size_t kept_bytes,
+	       struct ts_error *err);
 void health_done(struct health *h);
 
 /* Members of the summary: figures, and the report with the first issues. */

@@ -62,6 +62,8 @@ int health_evidence(struct health *h, struct ts_error *err)
 
 /* ---- beyond 2^53 ---- */
 
+enum { LARGE_SHAPE_BYTES = 17 }; /* a shorter one has no dimension of 16 digits in brackets */
+
 static bool has_large_dimension(struct ts_str shape)
 {
 	uint64_t v = 0;
@@ -119,32 +121,42 @@ static int large(struct health *h, struct ts_error *err, const char *where)
 			    "%s is above 2^53-1, which many JSON readers round.", where);
 }
 
-int health_large_numbers(struct health *h, const struct execution_figures *f, struct ts_error *err)
+/* A number of a column; 1 if there is one. */
+static int find_large_number(struct health *h, char *where, size_t size, struct ts_error *err)
 {
 	struct query *q CLEAN(query_closep) = NULL;
-	const char *kind = NULL;
-	uint64_t no = 0;
-	char where[160];
-	int n;
 
-	if (large_in_meta(h))
-		return large(h, err, "A number of the meta record");
+	if (h->seen.number_bits <= HEALTH_EXACT_MAX)
+		return 0;
 	if (query_open(h->db, "health_large", &q, err) < 0)
 		return -1;
 	query_bind_u64(q, 1, HEALTH_EXACT_MAX);
-	n = query_step(q, err);
-	if (n < 0)
-		return -1;
-	if (n == 1) {
-		/* Spans have no place of their own that an export keeps. */
-		if (ts_str_is(query_str(q, 1), "span"))
-			snprintf(where, sizeof(where), "%s of a span", SHOWN(query_str(q, 0)));
-		else
-			snprintf(where, sizeof(where), "%s of %s %llu", SHOWN(query_str(q, 0)),
-				 SHOWN(query_str(q, 1)), (unsigned long long)query_u64(q, 2));
-		return large(h, err, where);
-	}
-	if (find_large_shape(h, &kind, &no, err) < 0)
+	int n = query_step(q, err);
+
+	if (n != 1)
+		return n;
+	/* Spans have no place of their own that an export keeps. */
+	if (ts_str_is(query_str(q, 1), "span"))
+		snprintf(where, size, "%s of a span", SHOWN(query_str(q, 0)));
+	else
+		snprintf(where, size, "%s of %s %llu", SHOWN(query_str(q, 0)),
+			 SHOWN(query_str(q, 1)), (unsigned long long)query_u64(q, 2));
+	return 1;
+}
+
+int health_large_numbers(struct health *h, const struct execution_figures *f, struct ts_error *err)
+{
+	const char *kind = NULL;
+	uint64_t no = 0;
+	char where[160];
+
+	if (large_in_meta(h))
+		return large(h, err, "A number of the meta record");
+	int n = find_large_number(h, where, sizeof(where), err);
+
+	if (n != 0)
+		return n < 0 ? -1 : large(h, err, where);
+	if (h->seen.shape_bytes > LARGE_SHAPE_BYTES && find_large_shape(h, &kind, &no, err) < 0)
 		return -1;
 	if (kind) {
 		snprintf(where, sizeof(where), "A dimension of %s %llu", kind,

@@ -40,6 +40,7 @@ static int analyze(struct check *c, struct ts_error *err)
 		return -1;
 	if (runfile_flush(l->rf, err) < 0)
 		return -1;
+	l->counts.seen = runfile_seen(l->rf);
 	if (l->kind == RUN_EXECUTION)
 		return analyze_execution(runfile_db(l->rf), &l->counts, ANALYZE_KEPT_BYTES, &c->run,
 					 &c->keep, &c->summary, err);

@@ -118,6 +118,7 @@ static int analyze(struct commit *c, struct ts_error *err)
 
 	if (runfile_flush(l->rf, err) < 0)
 		return -1;
+	l->counts.seen = runfile_seen(l->rf);
 	db = runfile_db(l->rf);
 	worker_stamp(c->d->w, true);
 	rc = l->kind == RUN_EXECUTION

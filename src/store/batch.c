@@ -6,6 +6,7 @@
 #include "batch.h"
 
 #include <endian.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,14 @@ enum {
 struct batch {
 	struct db *db;
 	const struct row_shape *shape;
-	unsigned columns;
+	unsigned columns, shape_column;
 	unsigned char *rows; /* BATCH_ROWS structs; made at the first row */
 	unsigned char *bytes;
 	size_t count, used;
 	const unsigned char *view; /* what the table shows: the rows, or one that is borrowed */
 	size_t view_count;
 	struct query *insert;
+	struct rows_seen seen;
 };
 
 struct batch_table {
@@ -215,8 +217,10 @@ int batch_new(struct db *db, const struct row_shape *shape, struct batch **ret,
 		return ts_error_nomem(err);
 	b->db = db;
 	b->shape = shape;
-	while (shape->columns[b->columns].name)
-		b->columns++;
+	b->shape_column = UINT_MAX;
+	for (; shape->columns[b->columns].name; b->columns++)
+		if (strcmp(shape->columns[b->columns].name, "shape") == 0)
+			b->shape_column = b->columns;
 	char name[64], sql[160];
 
 	snprintf(name, sizeof(name), "batch_%s", shape->name);
@@ -267,17 +271,35 @@ int batch_flush(struct batch *b, struct ts_error *err)
 	return count ? insert(b, b->rows, count, err) : 0;
 }
 
-static size_t string_bytes(const struct batch *b, const unsigned char *row)
+/* Notes what is seen of the row; returns the bytes of its strings. */
+static size_t look_at(struct batch *b, const unsigned char *row)
 {
 	size_t sum = 0;
 
-	for (const struct column *c = b->shape->columns; c->name; c++) {
-		if (c->type == COLUMN_TEXT)
-			sum += ((const struct ts_str *)(const void *)(row + c->offset))->n;
-		else if (c->type == COLUMN_HASHES)
+	for (unsigned i = 0; i < b->columns; i++) {
+		const struct column *c = &b->shape->columns[i];
+		const void *p = row + c->offset;
+
+		if (c->type == COLUMN_TEXT) {
+			size_t n = ((const struct ts_str *)p)->n;
+
+			sum += n;
+			if (i == b->shape_column && n > b->seen.shape_bytes)
+				b->seen.shape_bytes = n;
+		} else if (c->type == COLUMN_U64) {
+			b->seen.number_bits |= *(const uint64_t *)p;
+		} else if (c->type == COLUMN_OPT_U64 && ((const struct opt_u64 *)p)->has) {
+			b->seen.number_bits |= ((const struct opt_u64 *)p)->v;
+		} else if (c->type == COLUMN_HASHES) {
 			sum += 8 * *(const size_t *)(const void *)(row + c->count);
+		}
 	}
 	return sum;
+}
+
+struct rows_seen batch_seen(const struct batch *b)
+{
+	return b->seen;
 }
 
 /* Hashes are kept as little-endian bytes; on other machines they are turned round. */
@@ -340,7 +362,7 @@ static int insert_long(struct batch *b, const void *row, size_t size, struct ts_
 
 int batch_add(struct batch *b, const void *row, struct ts_error *err)
 {
-	size_t size = string_bytes(b, row);
+	size_t size = look_at(b, row);
 
 	if (size > ROW_COPY_MAX)
 		return insert_long(b, row, size, err);

@@ -157,6 +157,22 @@ int runfile_flush(struct runfile *rf, struct ts_error *err)
 	return 0;
 }
 
+struct rows_seen runfile_seen(const struct runfile *rf)
+{
+	struct rows_seen all = {0};
+
+	for (unsigned i = 0; i < ROW_KIND_COUNT; i++) {
+		struct rows_seen s = {0};
+
+		if (rf->batches[i])
+			s = batch_seen(rf->batches[i]);
+		all.number_bits |= s.number_bits;
+		if (s.shape_bytes > all.shape_bytes)
+			all.shape_bytes = s.shape_bytes;
+	}
+	return all;
+}
+
 struct db *runfile_db(struct runfile *rf)
 {
 	return rf->db;

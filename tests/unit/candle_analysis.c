@@ -26,6 +26,7 @@ void analysis_run(struct analysis *a)
 	struct ts_error err = TS_ERROR_INIT;
 
 	assert_fine(runfile_flush(a->rf, &err), &err);
+	a->counts.seen = runfile_seen(a->rf);
 	assert_fine(analyze_execution(runfile_db(a->rf), &a->counts, a->kept_bytes, &a->r, &a->keep,
 				      &a->out, &err),
 		    &err);

@@ -51,8 +51,11 @@ void load(struct loaded *l, const char *text, size_t n, const char *place)
 	input_close(in);
 	close(fd);
 	assert_fine(runfile_flush(l->rf, &err), &err);
+	counts.seen = runfile_seen(l->rf);
 	l->db = runfile_db(l->rf);
-	assert_fine(analyze_execution(l->db, &counts, ANALYZE_KEPT_BYTES, &record, &keep, &l->summary, &err), &err);
+	assert_fine(analyze_execution(l->db, &counts, ANALYZE_KEPT_BYTES, &record, &keep,
+				      &l->summary, &err),
+		    &err);
 	arena_done(&keep);
 	assert_fine(runfile_index(l->rf, &err), &err);
 }
