@@ -229,10 +229,41 @@ static void quote_valid(struct buf *out, const char *p, size_t n)
 	}
 }
 
+/* ASCII that stands for itself between quotes, as nearly all texts do. */
+static bool is_plain_ascii(const char *p, size_t n)
+{
+	const char *end = p + n;
+
+	for (; end - p >= 8; p += 8) {
+		uint64_t x = json_load8(p);
+
+		if ((x | json_zero_bytes(x ^ JSON_BYTES('"')) |
+		     json_zero_bytes(x ^ JSON_BYTES('\\')) | (x - JSON_BYTES(0x20))) &
+		    JSON_BYTES(0x80))
+			return false;
+	}
+	for (; p < end; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x80 || *p == '"' ||
+		    *p == '\\')
+			return false;
+	return true;
+}
+
 void json_quote(struct buf *out, struct ts_str s)
 {
 	if (!buf_reserve(out, s.n < SIZE_MAX - 2 ? s.n + 2 : s.n))
 		return;
+	if (is_plain_ascii(s.p, s.n)) {
+		char *at = out->data + out->len;
+
+		*at++ = '"';
+		if (s.n)
+			memcpy(at, s.p, s.n);
+		at[s.n] = '"';
+		at[s.n + 1] = 0;
+		out->len += s.n + 2;
+		return;
+	}
 	buf_putc(out, '"');
 	while (s.n > 0) {
 		size_t good = text_utf8_prefix(s.p, s.n);
