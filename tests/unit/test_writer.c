@@ -3,6 +3,7 @@
  */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,6 @@ START_TEST(a_text_is_quoted_alike_at_each_place)
 		for (size_t n = 0; n < 20; n++) {
 			for (size_t at = 0; at <= n; at++) {
 				char text[64], expected[64];
-				struct buf out CLEAN(buf_done) = BUF_INIT;
 
 				snprintf(text, sizeof(text), "%.*s%s%.*s", (int)at,
 					 "abcdefghijklmnopqrst", cases[c].byte, (int)(n - at),
@@ -60,6 +60,7 @@ START_TEST(a_text_is_quoted_alike_at_each_place)
 				snprintf(expected, sizeof(expected), "\"%.*s%s%.*s\"", (int)at,
 					 "abcdefghijklmnopqrst", cases[c].quoted, (int)(n - at),
 					 "ABCDEFGHIJKLMNOPQRST");
+				buf_clear(&out);
 				json_quote(&out, ts_str_c(text));
 				ck_assert_str_eq(out.data, expected);
 				ck_assert_uint_eq(out.len, strlen(expected));
