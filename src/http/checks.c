@@ -167,13 +167,17 @@ static int check_form(struct request *rq, struct ts_error *err)
 	return 0;
 }
 
-int request_check(struct request *rq, struct ts_error *err)
+int request_check_head(struct request *rq, struct ts_error *err)
 {
 	rq->gzip = negotiate_gzip(rq->accept_encoding);
 	if (atomic_load(&rq->http->stopping))
 		return ts_error_set(err, TS_E_SHUTDOWN, "the service is stopping");
-	if (check_sizes(rq, err) < 0 || check_host(rq, err) < 0 || check_path(rq, err) < 0 ||
-	    check_query(rq, err) < 0 || check_numbers(rq, err) < 0)
+	return check_sizes(rq, err) < 0 || check_host(rq, err) < 0 ? -1 : 0;
+}
+
+int request_check_target(struct request *rq, struct ts_error *err)
+{
+	if (check_path(rq, err) < 0 || check_query(rq, err) < 0 || check_numbers(rq, err) < 0)
 		return -1;
 	return check_form(rq, err);
 }

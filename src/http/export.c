@@ -78,7 +78,7 @@ enum outcome handle_export(struct request *rq, struct ts_error *err)
 	if (request_find_run(rq, RUN_EXECUTION, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.x1", rq->run.digest + 7, rq->run.revision))
+	if (answer_is_known(rq, "%.12s.%u.x1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;
@@ -207,7 +207,7 @@ enum outcome handle_trace(struct request *rq, struct ts_error *err)
 	rq->answer.modified_ms = rq->run.ingested_ms;
 	if (download)
 		name_download(rq);
-	if (answer_is_unchanged(rq, "%.12s.%u.c1.%016" PRIx64, rq->run.digest + 7, rq->run.revision,
+	if (answer_is_known(rq, "%.12s.%u.c1.%016" PRIx64, rq->run.digest + 7, rq->run.revision,
 				options_hash(rq)))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)

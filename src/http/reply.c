@@ -8,6 +8,8 @@
 #include <time.h>
 #include <zlib.h>
 
+#include "kept.h"
+#include "merged.h"
 #include "negotiate.h"
 #include "server.h"
 
@@ -247,15 +249,12 @@ void answer_stored_json(struct request *rq, unsigned status, struct ts_str json)
 	rq->answer.content_type = "application/json";
 }
 
-bool answer_is_unchanged(struct request *rq, const char *fmt, ...)
+__attribute__((format(printf, 2, 0))) static bool is_unchanged(struct request *rq, const char *fmt,
+							       va_list ap)
 {
 	char tag[256];
-	va_list ap;
-	int n;
+	int n = vsnprintf(tag, sizeof(tag), fmt, ap);
 
-	va_start(ap, fmt);
-	n = vsnprintf(tag, sizeof(tag), fmt, ap);
-	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(tag))
 		return false;
 	rq->answer.etag = arena_dup(&rq->arena, tag, (size_t)n);
@@ -266,6 +265,29 @@ bool answer_is_unchanged(struct request *rq, const char *fmt, ...)
 		return false;
 	rq->answer.status = 304;
 	return true;
+}
+
+bool answer_is_unchanged(struct request *rq, const char *fmt, ...)
+{
+	bool unchanged;
+	va_list ap;
+
+	va_start(ap, fmt);
+	unchanged = is_unchanged(rq, fmt, ap);
+	va_end(ap);
+	return unchanged;
+}
+
+bool answer_is_known(struct request *rq, const char *fmt, ...)
+{
+	bool unchanged;
+	va_list ap;
+
+	va_start(ap, fmt);
+	unchanged = is_unchanged(rq, fmt, ap);
+	va_end(ap);
+	rq->keepable = rq->answer.etag && !request_is_capture(rq);
+	return unchanged || (rq->keepable && kept_find_of_run(rq));
 }
 
 /* ---- sending ---- */
@@ -316,7 +338,8 @@ static void add_headers(struct MHD_Response *response, const struct answer *answ
 		add(response, answer->headers[i].name, answer->headers[i].value);
 }
 
-static struct MHD_Response *body_response(struct buf *body)
+/* tight: the bytes will stay for some time. */
+static struct MHD_Response *body_response(struct buf *body, bool tight)
 {
 	size_t n = body->len;
 	char *bytes;
@@ -328,6 +351,11 @@ static struct MHD_Response *body_response(struct buf *body)
 		return MHD_create_response_from_buffer(0, (void *)(uintptr_t) "",
 						       MHD_RESPMEM_PERSISTENT);
 	bytes = buf_take(body);
+	if (tight) {
+		char *smaller = realloc(bytes, n);
+
+		bytes = smaller ? smaller : bytes;
+	}
 	response = MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
 	if (!response)
 		free(bytes);
@@ -354,18 +382,26 @@ enum MHD_Result reply_send(struct request *rq)
 	struct answer *answer = &rq->answer;
 	struct MHD_Response *response;
 	enum MHD_Result result;
-	bool gzip;
+	bool gzip, keep;
+	size_t bytes;
 
 	rq->state = REQUEST_SENT;
+	if (rq->kept)
+		return kept_send(rq);
 	if (answer->stream)
 		gzip = answer->stream->gzip;
 	else
 		gzip = answer->body_is_gzip || (rq->gzip && gzip_body(&answer->body));
-	response = answer->stream ? stream_response(rq) : body_response(&answer->body);
+	bytes = answer->body.len;
+	keep = kept_wants(rq, bytes);
+	response = answer->stream ? stream_response(rq) : body_response(&answer->body, keep);
 	if (!response)
 		return MHD_NO;
 	add_headers(response, answer, gzip);
 	result = MHD_queue_response(rq->connection, answer->status, response);
-	MHD_destroy_response(response);
+	if (keep)
+		kept_add(rq, response, bytes);
+	else
+		MHD_destroy_response(response);
 	return result;
 }

@@ -1,5 +1,7 @@
 /* server.c: starts one libmicrohttpd daemon a listening socket; limits; the stop with a deadline
  */
+#include "kept.h"
+#include "known.h"
 #include "merged.h"
 #include "server.h"
 
@@ -90,8 +92,8 @@ static int init_locks(struct http *h, struct ts_error *err)
 
 static int start_all(struct http *h, struct ts_error *err)
 {
-	if (merged_start(h, err) < 0 || listen_open(h, err) < 0 || queries_start(h, err) < 0 ||
-	    waits_start(h, err) < 0)
+	if (merged_start(h, err) < 0 || known_start(h, err) < 0 || kept_start(h, err) < 0 ||
+	    listen_open(h, err) < 0 || queries_start(h, err) < 0 || waits_start(h, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < h->listener_count; i++) {
 		if (start_daemon(h, &h->listeners[i], err) < 0)
@@ -172,6 +174,8 @@ void http_stop(struct http *h, int64_t deadline_ms)
 			MHD_stop_daemon(h->listeners[i].daemon);
 	listen_close(h);
 	merged_stop(h);
+	kept_stop(h);
+	known_stop(h);
 	pthread_cond_destroy(&h->waits.changed);
 	pthread_mutex_destroy(&h->waits.lock);
 	pthread_cond_destroy(&h->queries.work);

@@ -311,6 +311,7 @@ void serve(void)
 	conf->limits.connections = 128;
 	conf->limits.streams = 4;
 	conf->limits.page_ms = 10000;
+	conf->limits.kept_bytes = 16777216;
 	conf->spool.scan_ms = 100;
 	served.changed = on_change;
 	bench_start(&served);
