@@ -385,53 +385,11 @@ static uint64_t u64_of_blob(const void *blob, size_t n)
 	return v;
 }
 
-uint64_t query_u64(struct query *q, int i)
-{
-	if (sqlite3_column_type(q->stmt, i) != SQLITE_BLOB)
-		return (uint64_t)sqlite3_column_int64(q->stmt, i);
-	const void *blob = sqlite3_column_blob(q->stmt, i);
-
-	return u64_of_blob(blob, (size_t)sqlite3_column_bytes(q->stmt, i));
-}
-
 uint64_t query_value_u64(const struct query_value *v)
 {
 	if (v->type == QUERY_INTEGER)
 		return (uint64_t)v->integer;
 	return v->type == QUERY_BLOB ? u64_of_blob(v->str.p, v->str.n) : 0;
-}
-
-int64_t query_i64(struct query *q, int i)
-{
-	return sqlite3_column_int64(q->stmt, i);
-}
-
-double query_double(struct query *q, int i)
-{
-	return sqlite3_column_double(q->stmt, i);
-}
-
-struct ts_str query_str(struct query *q, int i)
-{
-	int type = sqlite3_column_type(q->stmt, i);
-
-	if (type == SQLITE_NULL)
-		return ts_str(NULL, 0);
-	const void *p = type == SQLITE_BLOB ? sqlite3_column_blob(q->stmt, i)
-					    : (const void *)sqlite3_column_text(q->stmt, i);
-
-	/* An empty blob has no pointer; it is a value all the same. */
-	return ts_str(p ? p : "", (size_t)sqlite3_column_bytes(q->stmt, i));
-}
-
-struct opt_u64 query_opt_u64(struct query *q, int i)
-{
-	return (struct opt_u64){.v = query_u64(q, i), .has = !query_is_null(q, i)};
-}
-
-struct opt_double query_opt_double(struct query *q, int i)
-{
-	return (struct opt_double){.v = query_double(q, i), .has = !query_is_null(q, i)};
 }
 
 struct query_value query_value(struct query *q, int i)
@@ -463,4 +421,50 @@ struct query_value query_value(struct query *q, int i)
 	if (v.type >= QUERY_TEXT && !v.str.p)
 		v.str.p = ""; /* an empty blob has no pointer; it is a value all the same */
 	return v;
+}
+
+uint64_t query_u64(struct query *q, int i)
+{
+	/* One thread at a time has the connection: its values need no protection. */
+	sqlite3_value *column = sqlite3_column_value(q->stmt, i);
+
+	if (sqlite3_value_type(column) != SQLITE_BLOB)
+		return (uint64_t)sqlite3_value_int64(column);
+	const void *blob = sqlite3_value_blob(column);
+
+	return u64_of_blob(blob, (size_t)sqlite3_value_bytes(column));
+}
+
+struct ts_str query_str(struct query *q, int i)
+{
+	sqlite3_value *column = sqlite3_column_value(q->stmt, i);
+	int type = sqlite3_value_type(column);
+
+	if (type == SQLITE_NULL)
+		return ts_str(NULL, 0);
+	const void *p = type == SQLITE_BLOB ? sqlite3_value_blob(column)
+					    : (const void *)sqlite3_value_text(column);
+
+	/* An empty blob has no pointer; it is a value all the same. */
+	return ts_str(p ? p : "", (size_t)sqlite3_value_bytes(column));
+}
+
+int64_t query_i64(struct query *q, int i)
+{
+	return sqlite3_column_int64(q->stmt, i);
+}
+
+double query_double(struct query *q, int i)
+{
+	return sqlite3_column_double(q->stmt, i);
+}
+
+struct opt_u64 query_opt_u64(struct query *q, int i)
+{
+	return (struct opt_u64){.v = query_u64(q, i), .has = !query_is_null(q, i)};
+}
+
+struct opt_double query_opt_double(struct query *q, int i)
+{
+	return (struct opt_double){.v = query_double(q, i), .has = !query_is_null(q, i)};
 }
