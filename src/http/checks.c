@@ -14,11 +14,10 @@ static int check_sizes(struct request *rq, struct ts_error *err)
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(rq->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-	if (rq->target.query.n > TARGET_QUERY_MAX)
+	if (target_query_size(&rq->target) > TARGET_QUERY_MAX)
 		return ts_error_set(err, TS_E_URI_TOO_LONG,
-				    "the query has %zu bytes, at most %d "
-				    "are read",
-				    rq->target.query.n, TARGET_QUERY_MAX);
+				    "the query has %zu bytes, at most %d are read",
+				    target_query_size(&rq->target), TARGET_QUERY_MAX);
 	if (info && info->header_size > HEAD_MAX)
 		return ts_error_set(err, TS_E_HEAD_TOO_LARGE,
 				    "the request head has %zu bytes, at most %d are read",

@@ -26,7 +26,7 @@ static enum outcome answer_records(struct request *rq, const struct rows_shape *
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
 	if (answer_is_known(rq, "%.12s.%u.l1%c", rq->run.digest + 7, rq->run.revision,
-				form_letter(rq->form)))
+			    form_letter(rq->form)))
 		return ANSWERED;
 	if (rq->form == FORM_NDJSON && request_take_place(rq, err) < 0)
 		return FAILED;

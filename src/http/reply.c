@@ -16,7 +16,7 @@
 #define GZIP_MIN 1024 /* smaller bodies stay plain */
 #define GZIP_LEVEL 5
 #define BLOCK_MIN (32 * 1024) /* bytes that one step of a stream makes, at least */
-#define VALUE_MAX (48 * 1024) /* of a header; a Link repeats the query, encoded */
+#define VALUE_MAX (16 * 1024) /* of a header; a Link repeats the query, encoded */
 
 struct stream {
 	struct request *rq;
@@ -25,7 +25,7 @@ struct stream {
 	struct buf plain, packed;
 	const char *block;
 	size_t block_len, sent;
-	bool gzip, end;
+	bool gzip, end, failed;
 	z_stream z;
 };
 
@@ -127,29 +127,42 @@ static int stream_step(struct stream *s, struct ts_error *err)
 	return 0;
 }
 
+/* The next block; false: there is none, because of the end or a failure, which is logged. */
+static bool next_block(struct stream *s)
+{
+	struct ts_error err = TS_ERROR_INIT;
+
+	if (s->end || s->failed)
+		return false;
+	if (atomic_load(&s->rq->http->cut))
+		ts_error_set(&err, TS_E_SHUTDOWN, "the service is stopping");
+	else
+		stream_step(s, &err);
+	if (err.code) {
+		problem_log(s->rq, &err);
+		s->failed = true;
+		s->block_len = s->sent = 0;
+	}
+	return !s->failed;
+}
+
+/* Fills all the room that there is: each piece is a system call. */
 static ssize_t on_read(void *cls, uint64_t pos, char *out, size_t max)
 {
 	struct stream *s = cls;
-	struct ts_error err = TS_ERROR_INIT;
-	size_t n;
+	size_t n = 0;
 
 	(void)pos;
-	while (s->sent == s->block_len) {
-		if (s->end)
-			return MHD_CONTENT_READER_END_OF_STREAM;
-		if (atomic_load(&s->rq->http->cut))
-			ts_error_set(&err, TS_E_SHUTDOWN, "the service is stopping");
-		else
-			stream_step(s, &err);
-		if (err.code) {
-			problem_log(s->rq, &err);
-			return MHD_CONTENT_READER_END_WITH_ERROR;
-		}
+	while (n < max && (s->sent < s->block_len || next_block(s))) {
+		size_t part = s->block_len - s->sent < max - n ? s->block_len - s->sent : max - n;
+
+		memcpy(out + n, s->block + s->sent, part);
+		s->sent += part;
+		n += part;
 	}
-	n = s->block_len - s->sent < max ? s->block_len - s->sent : max;
-	memcpy(out, s->block + s->sent, n);
-	s->sent += n;
-	return (ssize_t)n;
+	if (n > 0)
+		return (ssize_t)n;
+	return s->failed ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 static void on_stream_freed(void *cls)
