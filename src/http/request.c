@@ -274,17 +274,26 @@ enum MHD_Result request_on_call(void *cls, struct MHD_Connection *connection, co
 	return MHD_YES;
 }
 
-enum outcome request_run(struct request *rq)
+static enum outcome call_handler(struct request *rq, struct ts_error *err)
 {
-	struct ts_error err = TS_ERROR_INIT;
-	enum outcome outcome;
-
 	answer_reset(&rq->answer);
 	kept_unref(TAKE(rq->kept));
 	rq->keepable = false;
 	rq->parameter = NULL;
 	rq->places = ts_str(NULL, 0);
-	outcome = rq->route->handler(rq, &err);
+	return rq->route->handler(rq, err);
+}
+
+enum outcome request_run(struct request *rq)
+{
+	struct ts_error err = TS_ERROR_INIT;
+	enum outcome outcome = call_handler(rq, &err);
+
+	/* A run that was found and then went away, replaced perhaps: what is there now? */
+	if (outcome == FAILED && rq->run.no && ts_error_is(&err, TS_E_UNKNOWN_RUN)) {
+		err = (struct ts_error)TS_ERROR_INIT;
+		outcome = call_handler(rq, &err);
+	}
 	if (outcome == ANSWERED && rq->answer.body.failed) {
 		ts_error_nomem(&err);
 		outcome = FAILED;

@@ -294,6 +294,33 @@ END_TEST
 
 /* ---- runs that are replaced ---- */
 
+START_TEST(a_run_that_was_replaced_is_gone_with_time_and_reason)
+{
+	json_t *run, *problem;
+	char path[120], trace[4096];
+	char *place;
+
+	served.conf.ingest.on_run_id_conflict = CONFLICT_REPLACE;
+	ingest_execution("a.jsonl", "run-a");
+	run = get_json("/runs/run-a", 200);
+	snprintf(path, sizeof(path), "/runs/%s", text_of(run, "digest"));
+	snprintf(trace, sizeof(trace), "%s", execution_trace("run-a"));
+	place = strstr(trace, "heron/5");
+	ck_assert_ptr_nonnull(place);
+	memcpy(place, "heron/6", 7);
+	bench_drop(&served, "b.jsonl", trace);
+	json_decref(bench_receipt(&served, "b.jsonl", "ingested"));
+	problem = get_json(path, 410);
+	ck_assert_str_eq(text_of(problem, "code"), "run_removed");
+	ck_assert_str_eq(text_of(problem, "why"), "replaced");
+	ck_assert_uint_eq(strlen(text_of(problem, "removed_at")), 24);
+	json_decref(run);
+	json_decref(problem);
+	get("/runs/run-a", 200, &r);
+	reply_done(&r);
+}
+END_TEST
+
 static atomic_bool over;
 
 static void *ask_on(void *arg)
@@ -367,6 +394,7 @@ Suite *http_kept_suite(void)
 	tcase_add_test(c, without_memory_nothing_is_kept);
 	tcase_add_test(c, what_was_used_longest_ago_goes_first);
 	tcase_add_test(c, an_answer_above_its_share_is_not_kept);
+	tcase_add_test(c, a_run_that_was_replaced_is_gone_with_time_and_reason);
 	tcase_add_test(c, a_run_that_replaces_another_is_seen_at_once);
 	suite_add_tcase(s, c);
 	return s;
