@@ -100,6 +100,8 @@ struct query_value {
 	};
 };
 struct query_value query_value(struct query *q, int i);
+/* Of n columns. */
+void query_values(struct query *q, const int *columns, size_t n, struct query_value *ret);
 uint64_t query_value_u64(const struct query_value *v); /* as query_u64 */
 struct opt_double query_opt_double(struct query *q, int i);
 

@@ -8,6 +8,7 @@
 #include "rows.h"
 
 #define NUMBER_ROOM 40 /* a double or an integer with quotes, and a comma */
+#define KEY_ROOM 32    /* keys have as many bytes at least, so that nearly all are copied alike */
 
 size_t rows_top_length(const char *member)
 {
@@ -31,11 +32,13 @@ static const char *make_key(struct arena *arena, const char *text, size_t n, con
 			    unsigned char *ret_length)
 {
 	size_t behind = strlen(end);
-	char *key = arena_alloc(arena, n + behind + 1);
+	size_t room = n + behind + 1 < KEY_ROOM ? KEY_ROOM : n + behind + 1;
+	char *key = arena_alloc(arena, room);
 
 	CHECK(n + behind + 1 <= UCHAR_MAX);
 	if (!key)
 		return NULL;
+	memset(key, 0, room);
 	key[0] = '"';
 	memcpy(key + 1, text, n);
 	memcpy(key + 1 + n, end, behind);
@@ -74,11 +77,14 @@ bool rows_plan_items(struct rows *rows)
 	struct arena *arena = &rows->rq->arena;
 	struct rows_member *members;
 	unsigned n = 0, count = 0;
+	int *numbers;
 
 	while (columns[count].member)
 		count++;
 	members = arena_alloc(arena, (count + 1) * sizeof(*members));
-	if (!members)
+	numbers = arena_alloc(arena, (count + 1) * sizeof(*numbers));
+	rows->values = arena_alloc(arena, (count + 1) * sizeof(*rows->values));
+	if (!members || !numbers || !rows->values)
 		return false;
 	for (unsigned i = 0; i < count; i++) {
 		struct rows_member *m = &members[n];
@@ -93,8 +99,9 @@ bool rows_plan_items(struct rows *rows)
 		if (!plan_member(arena, &columns[i], m))
 			return false;
 		m->begins = n == 0 ? m->top != NULL : !same_object(m, m - 1);
-		n++;
+		numbers[n++] = (int)i;
 	}
+	rows->member_columns = numbers;
 	rows->members = members;
 	rows->member_count = n;
 	return true;
@@ -194,9 +201,14 @@ static bool put_plain(struct json_writer *w, const struct rows_member *m,
 
 static void put_key(struct buf *out, const char *key, size_t n)
 {
-	memcpy(out->data + out->len, key, n);
+	char *at = out->data + out->len;
+
+	if (n <= KEY_ROOM)
+		memcpy(at, key, KEY_ROOM);
+	else
+		memcpy(at, key, n);
+	at[n] = 0;
 	out->len += n;
-	out->data[out->len] = 0;
 }
 
 static void write_members(struct json_writer *w, const struct rows *rows, struct query *row)
@@ -204,17 +216,18 @@ static void write_members(struct json_writer *w, const struct rows *rows, struct
 	struct buf *out = w->out;
 	const char *open = NULL; /* the object whose members are being written */
 
+	query_values(row, rows->member_columns, rows->member_count, rows->values);
 	for (unsigned i = 0; i < rows->member_count; i++) {
 		const struct rows_member *m = &rows->members[i];
-		const struct query_value v = query_value(row, m->column);
+		const struct query_value *v = &rows->values[i];
 
 		if (open && m->begins) {
 			jw_close_object(w);
 			open = NULL;
 		}
-		if (v.type == QUERY_NULL && m->absent_if_null)
+		if (v->type == QUERY_NULL && m->absent_if_null)
 			continue;
-		if (!buf_reserve(out, 2U + m->top_length + m->key_length + NUMBER_ROOM))
+		if (!buf_reserve(out, 2U + m->top_length + m->key_length + KEY_ROOM + NUMBER_ROOM))
 			return;
 		if (w->comma)
 			out->data[out->len++] = ',';
@@ -224,8 +237,8 @@ static void write_members(struct json_writer *w, const struct rows *rows, struct
 		}
 		put_key(out, m->key, m->key_length);
 		w->comma = false;
-		if (!put_plain(w, m, &v))
-			write_value(w, m->type, row, m->column, &v);
+		if (!put_plain(w, m, v))
+			write_value(w, m->type, row, m->column, v);
 	}
 	if (open)
 		jw_close_object(w);

@@ -49,6 +49,8 @@ struct rows {
 	unsigned extras;  /* bit i: extra i is shown */
 	int whole_column; /* -1: none */
 	const struct rows_member *members;
+	const int *member_columns;
+	struct query_value *values; /* of the members in the present row */
 	unsigned member_count;
 };
 

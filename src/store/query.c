@@ -423,6 +423,12 @@ struct query_value query_value(struct query *q, int i)
 	return v;
 }
 
+void query_values(struct query *q, const int *columns, size_t n, struct query_value *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		ret[i] = query_value(q, columns[i]);
+}
+
 uint64_t query_u64(struct query *q, int i)
 {
 	/* One thread at a time has the connection: its values need no protection. */
