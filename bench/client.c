@@ -2,6 +2,7 @@
  *
  * client load ADDRESS PATH CONNECTIONS SECONDS [HEADER]
  *     prints: requests a second, p50 and p99 in microseconds, bytes a body, answers not 200 or 304
+ *     "{}" in PATH is another number in each request
  * client get ADDRESS PATH [FILE [HEADER]]
  *     prints: status, bytes, seconds, ETag; FILE gets head and body as they came
  * client drop ADDRESS SPOOL FILE...   renames all into the spool; prints seconds to the last
@@ -29,14 +30,46 @@ struct connection {
 	int fd;
 };
 
+/* A request with a number of eight digits in place of "{}", if it has that. */
+struct request {
+	char text[4096];
+	size_t size;
+	char *number;
+	unsigned sent;
+};
+
+static void make_request(struct request *rq, char **argv, int argc)
+{
+	char path[2048], *hole;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s", argv[3]) >= sizeof(path) - 8)
+		bench_fail("%s: too long", argv[3]);
+	hole = strstr(path, "{}");
+	if (hole) {
+		memmove(hole + 8, hole + 2, strlen(hole + 2) + 1);
+		memset(hole, '0', 8);
+	}
+	rq->size =
+		talk_request(rq->text, sizeof(rq->text), argv[2], path, argc > 6 ? argv[6] : NULL);
+	rq->number = hole ? rq->text + strlen("GET ") + (hole - path) : NULL;
+	rq->sent = (unsigned)getpid() % 1000 * 100000;
+}
+
+static void send_request(struct request *rq, int fd)
+{
+	unsigned n = ++rq->sent;
+
+	for (int i = 7; rq->number && i >= 0; i--, n /= 10)
+		rq->number[i] = (char)('0' + n % 10);
+	talk_send(fd, rq->text, rq->size);
+}
+
 static void load(char **argv, int argc)
 {
 	static char buffer[1 << 16];
+	static struct request request;
 	size_t count = (size_t)bench_number(argv[4]), times = 0, bad = 0;
 	double length = (double)bench_number(argv[5]);
-	char request[4096];
-	size_t size =
-		talk_request(request, sizeof(request), argv[2], argv[3], argc > 6 ? argv[6] : NULL);
 	struct connection *all = calloc(count, sizeof(*all));
 	double *took = malloc(TIMES_MAX * sizeof(*took));
 	struct epoll_event events[CONNECTIONS_MAX];
@@ -45,6 +78,7 @@ static void load(char **argv, int argc)
 
 	if (!all || !took || poll < 0 || count == 0 || count > CONNECTIONS_MAX)
 		bench_fail("no memory, or too many connections");
+	make_request(&request, argv, argc);
 	for (size_t i = 0; i < count; i++) {
 		struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
 
@@ -53,7 +87,7 @@ static void load(char **argv, int argc)
 			bench_fail("epoll: %s", strerror(errno));
 		talk_begin(&all[i].talk);
 		all[i].sent = bench_now();
-		talk_send(all[i].fd, request, size);
+		send_request(&request, all[i].fd);
 	}
 	double begin = bench_now(), now = begin;
 
@@ -76,7 +110,7 @@ static void load(char **argv, int argc)
 			bad += c->talk.status != 200 && c->talk.status != 304;
 			talk_begin(&c->talk);
 			c->sent = now;
-			talk_send(c->fd, request, size);
+			send_request(&request, c->fd);
 		}
 	}
 	double rate = (double)times / (now - begin);

@@ -49,6 +49,7 @@ struct conf {
 	} http;
 	struct {
 		uint64_t line_bytes, expansion_ratio, shards, queue, connections, streams, page_ms;
+		uint64_t kept_bytes;
 	} limits;
 };
 

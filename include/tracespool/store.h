@@ -90,6 +90,19 @@ int64_t query_i64(struct query *q, int i);
 double query_double(struct query *q, int i);
 struct ts_str query_str(struct query *q, int i); /* also blobs; NULL: no value */
 struct opt_u64 query_opt_u64(struct query *q, int i);
+/* Type and value of a column at once, for those who write many rows. */
+struct query_value {
+	enum query_type { QUERY_NULL, QUERY_INTEGER, QUERY_DOUBLE, QUERY_TEXT, QUERY_BLOB } type;
+	union {
+		int64_t integer;
+		double real;
+		struct ts_str str; /* TEXT, BLOB: borrowed until the next step */
+	};
+};
+struct query_value query_value(struct query *q, int i);
+/* Of n columns. */
+void query_values(struct query *q, const int *columns, size_t n, struct query_value *ret);
+uint64_t query_value_u64(const struct query_value *v); /* as query_u64 */
 struct opt_double query_opt_double(struct query *q, int i);
 
 /* ---- building a run file ---- */
@@ -241,6 +254,9 @@ int catalog_summary(struct db *db, uint64_t run_no, bool gzip, struct buf *out, 
 
 /* Grows by one with each commit that a list can show. From memory. */
 uint64_t store_change_counter(struct store *st);
+/* The same for those who keep what they have read: false while a commit goes through, when the
+ * counter may still be that of before. */
+bool store_settled_counter(struct store *st, uint64_t *ret);
 /* Number of receipts in state quarantined; time of the newest ingest (0: none). From memory. */
 uint64_t store_quarantine_count(struct store *st);
 int64_t store_last_ingested_ms(struct store *st);

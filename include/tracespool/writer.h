@@ -7,6 +7,8 @@
 #ifndef TRACESPOOL_WRITER_H
 #define TRACESPOOL_WRITER_H
 
+#include <string.h>
+
 #include "tracespool/buf.h"
 #include "tracespool/error.h"
 #include "tracespool/text.h"
@@ -29,8 +31,13 @@ void jw_open_object(struct json_writer *w);
 void jw_close_object(struct json_writer *w);
 void jw_open_array(struct json_writer *w);
 void jw_close_array(struct json_writer *w);
-void jw_key(struct json_writer *w,
-	    const char *key); /* a literal of this program: ASCII, no escapes */
+/* n bytes of this program: ASCII, no escapes. */
+void jw_key_n(struct json_writer *w, const char *key, size_t n);
+/* The same of a literal, whose length is known when this is compiled. */
+static inline void jw_key(struct json_writer *w, const char *key)
+{
+	jw_key_n(w, key, strlen(key));
+}
 void jw_key_str(struct json_writer *w, struct ts_str key);
 void jw_str(struct json_writer *w, struct ts_str s);   /* no value: null */
 void jw_text(struct json_writer *w, const char *text); /* NULL: null */
@@ -46,9 +53,17 @@ void jw_time(struct json_writer *w, int64_t ms); /* RFC 3339; out of range: null
 void jw_raw(struct json_writer *w, struct ts_str json);
 
 /* Key and value at once. */
-void jw_kv_str(struct json_writer *w, const char *key, struct ts_str s);
+void jw_key_u64(struct json_writer *w, const char *key, size_t n, uint64_t v);
+static inline void jw_kv_u64(struct json_writer *w, const char *key, uint64_t v)
+{
+	jw_key_u64(w, key, strlen(key), v);
+}
+static inline void jw_kv_str(struct json_writer *w, const char *key, struct ts_str s)
+{
+	jw_key(w, key);
+	jw_str(w, s);
+}
 void jw_kv_text(struct json_writer *w, const char *key, const char *text);
-void jw_kv_u64(struct json_writer *w, const char *key, uint64_t v);
 void jw_kv_i64(struct json_writer *w, const char *key, int64_t v);
 void jw_kv_double(struct json_writer *w, const char *key, double v);
 void jw_kv_bool(struct json_writer *w, const char *key, bool v);

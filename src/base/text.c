@@ -102,15 +102,60 @@ size_t text_format_i64(int64_t value, char out[static 22])
 	return 1 + text_format_u64(0 - (uint64_t)value, out + 1);
 }
 
+/* A decimal of up to 15 digits, six of them behind the point, that reads back to `value`: both
+ * m and 10^k are exact, so their quotient is what a reader makes of the digits, and 15 digits name
+ * one double. 0: not such a value. */
+static size_t format_short_decimal(double value, char out[static TEXT_DOUBLE_MAX])
+{
+	static const double powers[] = {10, 100, 1e3, 1e4, 1e5, 1e6};
+	double size = fabs(value);
+
+	if (size < 1e-4 || size >= 1e9)
+		return 0;
+	for (size_t k = 0; k < ARRAY_LEN(powers); k++) {
+		double m = nearbyint(size * powers[k]);
+
+		if (m / powers[k] != size)
+			continue;
+		char digits[21];
+		size_t n = text_format_u64((uint64_t)m, digits), behind = k + 1, at = 0;
+
+		if (signbit(value))
+			out[at++] = '-';
+		if (n > behind) {
+			memcpy(out + at, digits, n - behind);
+			at += n - behind;
+		} else {
+			out[at++] = '0';
+		}
+		out[at++] = '.';
+		for (size_t zeros = n; zeros < behind; zeros++)
+			out[at++] = '0';
+		n = n < behind ? n : behind;
+		memcpy(out + at, digits + strlen(digits) - n, n);
+		out[at + n] = 0;
+		return at + n;
+	}
+	return 0;
+}
+
 size_t text_format_double(double value, char out[static TEXT_DOUBLE_MAX])
 {
+	size_t short_one;
 	int n;
 
 	CHECK(isfinite(value));
 	if (fabs(value) < 1e16 && value == trunc(value)) {
-		n = snprintf(out, TEXT_DOUBLE_MAX, "%.1f", value);
-		return (size_t)n;
+		size_t at = signbit(value) ? 1 : 0;
+
+		out[0] = '-';
+		at += text_format_u64((uint64_t)fabs(value), out + at);
+		memcpy(out + at, ".0", 3);
+		return at + 2;
 	}
+	short_one = format_short_decimal(value, out);
+	if (short_one)
+		return short_one;
 	/* Most doubles of traces are short decimals; 17 digits always read back to the same bits.
 	 */
 	for (int digits = 15; digits <= 17; digits++) {

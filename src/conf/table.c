@@ -62,4 +62,6 @@ const struct setting settings[SETTING_COUNT] = {
 	 .meaning = "most streams and waits among these"},
 	{"limits.page_ms", SET_NUMBER, AT(limits.page_ms), "10000", 1, 600000,
 	 .meaning = "most time for one page of a list"},
+	{"limits.kept_bytes", SET_NUMBER, AT(limits.kept_bytes), "16777216", 0, 1024 * MIB,
+	 .meaning = "memory for finished answers about runs; 0: none is kept"},
 };

@@ -28,7 +28,7 @@ struct setting {
 	const char *meaning;  /* one line */
 };
 
-#define SETTING_COUNT 25
+#define SETTING_COUNT 26
 
 extern const struct setting settings[SETTING_COUNT];
 

@@ -158,6 +158,18 @@ void event_time(struct json_writer *w, const char *key, __int128 ns)
 	char digits[48];
 	size_t at = sizeof(digits);
 
+	if (ns >= 0 && size <= UINT64_MAX) {
+		uint64_t part = (uint64_t)size % 1000;
+
+		at = text_format_u64((uint64_t)size / 1000, digits);
+		digits[at++] = '.';
+		digits[at++] = (char)('0' + part / 100);
+		digits[at++] = (char)('0' + part / 10 % 10);
+		digits[at++] = (char)('0' + part % 10);
+		jw_key(w, key);
+		jw_raw(w, ts_str(digits, at));
+		return;
+	}
 	for (unsigned place = 0; place < 5 || size; place++) {
 		if (place == 3) {
 			digits[--at] = '.';

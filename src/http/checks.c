@@ -14,11 +14,10 @@ static int check_sizes(struct request *rq, struct ts_error *err)
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(rq->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
-	if (rq->target.query.n > TARGET_QUERY_MAX)
+	if (target_query_size(&rq->target) > TARGET_QUERY_MAX)
 		return ts_error_set(err, TS_E_URI_TOO_LONG,
-				    "the query has %zu bytes, at most %d "
-				    "are read",
-				    rq->target.query.n, TARGET_QUERY_MAX);
+				    "the query has %zu bytes, at most %d are read",
+				    target_query_size(&rq->target), TARGET_QUERY_MAX);
 	if (info && info->header_size > HEAD_MAX)
 		return ts_error_set(err, TS_E_HEAD_TOO_LARGE,
 				    "the request head has %zu bytes, at most %d are read",
@@ -167,13 +166,17 @@ static int check_form(struct request *rq, struct ts_error *err)
 	return 0;
 }
 
-int request_check(struct request *rq, struct ts_error *err)
+int request_check_head(struct request *rq, struct ts_error *err)
 {
 	rq->gzip = negotiate_gzip(rq->accept_encoding);
 	if (atomic_load(&rq->http->stopping))
 		return ts_error_set(err, TS_E_SHUTDOWN, "the service is stopping");
-	if (check_sizes(rq, err) < 0 || check_host(rq, err) < 0 || check_path(rq, err) < 0 ||
-	    check_query(rq, err) < 0 || check_numbers(rq, err) < 0)
+	return check_sizes(rq, err) < 0 || check_host(rq, err) < 0 ? -1 : 0;
+}
+
+int request_check_target(struct request *rq, struct ts_error *err)
+{
+	if (check_path(rq, err) < 0 || check_query(rq, err) < 0 || check_numbers(rq, err) < 0)
 		return -1;
 	return check_form(rq, err);
 }

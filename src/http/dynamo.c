@@ -289,7 +289,7 @@ enum outcome handle_recorded(struct request *rq, struct ts_error *err)
 	if (check_params(rq, err) < 0 || request_find_run(rq, RUN_REQUESTS, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.d1", rq->run.digest + 7, rq->run.revision))
+	if (answer_is_known(rq, "%.12s.%u.d1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;

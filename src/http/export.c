@@ -12,6 +12,7 @@
 
 #define PREPARE_MS 60000 /* for what has to be sorted before the first byte */
 #define FILE_NAME_MAX 80
+#define PIECES_A_STEP 32 /* lines or events between two looks at the clock */
 
 struct document {
 	struct source source;
@@ -24,9 +25,13 @@ struct document {
 static int fill_document(struct source *source, struct buf *out, struct ts_error *err)
 {
 	struct document *d = (struct document *)source;
+	int more = 1;
 
 	db_set_deadline(d->db, request_deadline_ms(d->rq));
-	return d->lines ? export_next(d->lines, out, err) : trace_events_next(d->events, out, err);
+	for (unsigned n = 0; more > 0 && n < PIECES_A_STEP; n++)
+		more = d->lines ? export_next(d->lines, out, err)
+				: trace_events_next(d->events, out, err);
+	return more;
 }
 
 static void close_document(struct source *source)
@@ -78,7 +83,7 @@ enum outcome handle_export(struct request *rq, struct ts_error *err)
 	if (request_find_run(rq, RUN_EXECUTION, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.x1", rq->run.digest + 7, rq->run.revision))
+	if (answer_is_known(rq, "%.12s.%u.x1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;
@@ -207,8 +212,8 @@ enum outcome handle_trace(struct request *rq, struct ts_error *err)
 	rq->answer.modified_ms = rq->run.ingested_ms;
 	if (download)
 		name_download(rq);
-	if (answer_is_unchanged(rq, "%.12s.%u.c1.%016" PRIx64, rq->run.digest + 7, rq->run.revision,
-				options_hash(rq)))
+	if (answer_is_known(rq, "%.12s.%u.c1.%016" PRIx64, rq->run.digest + 7, rq->run.revision,
+			    options_hash(rq)))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;

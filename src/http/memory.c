@@ -27,7 +27,7 @@ static int find_run(struct request *rq, char tag, bool *ret, struct ts_error *er
 	if (request_find_run(rq, RUN_EXECUTION, err) < 0)
 		return -1;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	*ret = answer_is_unchanged(rq, "%.12s.%u.m%c1", rq->run.digest + 7, rq->run.revision, tag);
+	*ret = answer_is_known(rq, "%.12s.%u.m%c1", rq->run.digest + 7, rq->run.revision, tag);
 	return 0;
 }
 

@@ -25,8 +25,8 @@ static enum outcome answer_records(struct request *rq, const struct rows_shape *
 	    request_find_run(rq, RUN_EXECUTION, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.l1%c", rq->run.digest + 7, rq->run.revision,
-				form_letter(rq->form)))
+	if (answer_is_known(rq, "%.12s.%u.l1%c", rq->run.digest + 7, rq->run.revision,
+			    form_letter(rq->form)))
 		return ANSWERED;
 	if (rq->form == FORM_NDJSON && request_take_place(rq, err) < 0)
 		return FAILED;

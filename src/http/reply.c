@@ -8,13 +8,15 @@
 #include <time.h>
 #include <zlib.h>
 
+#include "kept.h"
+#include "merged.h"
 #include "negotiate.h"
 #include "server.h"
 
 #define GZIP_MIN 1024 /* smaller bodies stay plain */
 #define GZIP_LEVEL 5
 #define BLOCK_MIN (32 * 1024) /* bytes that one step of a stream makes, at least */
-#define VALUE_MAX (48 * 1024) /* of a header; a Link repeats the query, encoded */
+#define VALUE_MAX (16 * 1024) /* of a header; a Link repeats the query, encoded */
 
 struct stream {
 	struct request *rq;
@@ -23,7 +25,7 @@ struct stream {
 	struct buf plain, packed;
 	const char *block;
 	size_t block_len, sent;
-	bool gzip, end;
+	bool gzip, end, failed;
 	z_stream z;
 };
 
@@ -125,29 +127,42 @@ static int stream_step(struct stream *s, struct ts_error *err)
 	return 0;
 }
 
+/* The next block; false: there is none, because of the end or a failure, which is logged. */
+static bool next_block(struct stream *s)
+{
+	struct ts_error err = TS_ERROR_INIT;
+
+	if (s->end || s->failed)
+		return false;
+	if (atomic_load(&s->rq->http->cut))
+		ts_error_set(&err, TS_E_SHUTDOWN, "the service is stopping");
+	else
+		stream_step(s, &err);
+	if (err.code) {
+		problem_log(s->rq, &err);
+		s->failed = true;
+		s->block_len = s->sent = 0;
+	}
+	return !s->failed;
+}
+
+/* Fills all the room that there is: each piece is a system call. */
 static ssize_t on_read(void *cls, uint64_t pos, char *out, size_t max)
 {
 	struct stream *s = cls;
-	struct ts_error err = TS_ERROR_INIT;
-	size_t n;
+	size_t n = 0;
 
 	(void)pos;
-	while (s->sent == s->block_len) {
-		if (s->end)
-			return MHD_CONTENT_READER_END_OF_STREAM;
-		if (atomic_load(&s->rq->http->cut))
-			ts_error_set(&err, TS_E_SHUTDOWN, "the service is stopping");
-		else
-			stream_step(s, &err);
-		if (err.code) {
-			problem_log(s->rq, &err);
-			return MHD_CONTENT_READER_END_WITH_ERROR;
-		}
+	while (n < max && (s->sent < s->block_len || next_block(s))) {
+		size_t part = s->block_len - s->sent < max - n ? s->block_len - s->sent : max - n;
+
+		memcpy(out + n, s->block + s->sent, part);
+		s->sent += part;
+		n += part;
 	}
-	n = s->block_len - s->sent < max ? s->block_len - s->sent : max;
-	memcpy(out, s->block + s->sent, n);
-	s->sent += n;
-	return (ssize_t)n;
+	if (n > 0)
+		return (ssize_t)n;
+	return s->failed ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 static void on_stream_freed(void *cls)
@@ -247,15 +262,12 @@ void answer_stored_json(struct request *rq, unsigned status, struct ts_str json)
 	rq->answer.content_type = "application/json";
 }
 
-bool answer_is_unchanged(struct request *rq, const char *fmt, ...)
+__attribute__((format(printf, 2, 0))) static bool is_unchanged(struct request *rq, const char *fmt,
+							       va_list ap)
 {
 	char tag[256];
-	va_list ap;
-	int n;
+	int n = vsnprintf(tag, sizeof(tag), fmt, ap);
 
-	va_start(ap, fmt);
-	n = vsnprintf(tag, sizeof(tag), fmt, ap);
-	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(tag))
 		return false;
 	rq->answer.etag = arena_dup(&rq->arena, tag, (size_t)n);
@@ -266,6 +278,29 @@ bool answer_is_unchanged(struct request *rq, const char *fmt, ...)
 		return false;
 	rq->answer.status = 304;
 	return true;
+}
+
+bool answer_is_unchanged(struct request *rq, const char *fmt, ...)
+{
+	bool unchanged;
+	va_list ap;
+
+	va_start(ap, fmt);
+	unchanged = is_unchanged(rq, fmt, ap);
+	va_end(ap);
+	return unchanged;
+}
+
+bool answer_is_known(struct request *rq, const char *fmt, ...)
+{
+	bool unchanged;
+	va_list ap;
+
+	va_start(ap, fmt);
+	unchanged = is_unchanged(rq, fmt, ap);
+	va_end(ap);
+	rq->keepable = rq->answer.etag && !request_is_capture(rq);
+	return unchanged || (rq->keepable && kept_find_of_run(rq));
 }
 
 /* ---- sending ---- */
@@ -316,7 +351,8 @@ static void add_headers(struct MHD_Response *response, const struct answer *answ
 		add(response, answer->headers[i].name, answer->headers[i].value);
 }
 
-static struct MHD_Response *body_response(struct buf *body)
+/* tight: the bytes will stay for some time. */
+static struct MHD_Response *body_response(struct buf *body, bool tight)
 {
 	size_t n = body->len;
 	char *bytes;
@@ -328,6 +364,11 @@ static struct MHD_Response *body_response(struct buf *body)
 		return MHD_create_response_from_buffer(0, (void *)(uintptr_t) "",
 						       MHD_RESPMEM_PERSISTENT);
 	bytes = buf_take(body);
+	if (tight) {
+		char *smaller = realloc(bytes, n);
+
+		bytes = smaller ? smaller : bytes;
+	}
 	response = MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
 	if (!response)
 		free(bytes);
@@ -354,18 +395,26 @@ enum MHD_Result reply_send(struct request *rq)
 	struct answer *answer = &rq->answer;
 	struct MHD_Response *response;
 	enum MHD_Result result;
-	bool gzip;
+	bool gzip, keep;
+	size_t bytes;
 
 	rq->state = REQUEST_SENT;
+	if (rq->kept)
+		return kept_send(rq);
 	if (answer->stream)
 		gzip = answer->stream->gzip;
 	else
 		gzip = answer->body_is_gzip || (rq->gzip && gzip_body(&answer->body));
-	response = answer->stream ? stream_response(rq) : body_response(&answer->body);
+	bytes = answer->body.len;
+	keep = kept_wants(rq, bytes);
+	response = answer->stream ? stream_response(rq) : body_response(&answer->body, keep);
 	if (!response)
 		return MHD_NO;
 	add_headers(response, answer, gzip);
 	result = MHD_queue_response(rq->connection, answer->status, response);
-	MHD_destroy_response(response);
+	if (keep)
+		kept_add(rq, response, bytes);
+	else
+		MHD_destroy_response(response);
 	return result;
 }

@@ -29,6 +29,10 @@ int answer_stream(struct request *rq, struct source *source, struct ts_error *er
  * which is then filled. */
 bool answer_is_unchanged(struct request *rq, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* The same for what depends on nothing but rq->run and the target: true also if the answer is in
+ * memory (kept.h), and if it is not, it will be. */
+bool answer_is_known(struct request *rq, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
 /* Forgets all that was filled. */
 void answer_reset(struct answer *answer);
 

@@ -7,6 +7,8 @@
 #include <strings.h>
 
 #include "checks.h"
+#include "kept.h"
+#include "known.h"
 #include "reply.h"
 #include "server.h"
 
@@ -47,6 +49,8 @@ void request_unref(struct request *rq)
 		atomic_fetch_sub(&rq->http->streams, 1);
 	answer_reset(&rq->answer);
 	run_record_done(&rq->run);
+	known_unref(rq->known);
+	kept_unref(rq->kept);
 	capture_done(&rq->capture);
 	arena_done(&rq->arena);
 	free(rq->sent);
@@ -183,13 +187,18 @@ static void take_head(struct request *rq, const char *method)
 	begin_running(rq);
 }
 
+static bool is_reading(const struct request *rq)
+{
+	return rq->head || strcmp(rq->method, "GET") == 0;
+}
+
 /* A body that is large or of unknown size is not passed over: the refusal goes out at once, and
  * MHD closes behind it. */
 static bool refuses_body(const struct request *rq)
 {
 	uint64_t length = 0;
 
-	if (strcmp(rq->method, "GET") == 0 || rq->head)
+	if (is_reading(rq))
 		return false;
 	text_parse_u64(rq->content_length, &length);
 	return rq->has_body || rq->expects || length > BODY_IGNORED_MAX;
@@ -220,11 +229,14 @@ static enum MHD_Result begin(struct request *rq)
 {
 	struct ts_error err = TS_ERROR_INIT;
 
-	if (request_check(rq, &err) < 0) {
-		problem_answer(rq, &err);
-		return reply_send(rq);
+	if (request_check_head(rq, &err) == 0) {
+		if (is_reading(rq) && kept_find(rq))
+			return reply_send(rq);
+		if (request_check_target(rq, &err) == 0)
+			return go_on(rq);
 	}
-	return go_on(rq);
+	problem_answer(rq, &err);
+	return reply_send(rq);
 }
 
 enum MHD_Result request_on_call(void *cls, struct MHD_Connection *connection, const char *url,
@@ -262,15 +274,26 @@ enum MHD_Result request_on_call(void *cls, struct MHD_Connection *connection, co
 	return MHD_YES;
 }
 
+static enum outcome call_handler(struct request *rq, struct ts_error *err)
+{
+	answer_reset(&rq->answer);
+	kept_unref(TAKE(rq->kept));
+	rq->keepable = false;
+	rq->parameter = NULL;
+	rq->places = ts_str(NULL, 0);
+	return rq->route->handler(rq, err);
+}
+
 enum outcome request_run(struct request *rq)
 {
 	struct ts_error err = TS_ERROR_INIT;
-	enum outcome outcome;
+	enum outcome outcome = call_handler(rq, &err);
 
-	answer_reset(&rq->answer);
-	rq->parameter = NULL;
-	rq->places = ts_str(NULL, 0);
-	outcome = rq->route->handler(rq, &err);
+	/* A run that was found and then went away, replaced perhaps: what is there now? */
+	if (outcome == FAILED && rq->run.no && ts_error_is(&err, TS_E_UNKNOWN_RUN)) {
+		err = (struct ts_error)TS_ERROR_INIT;
+		outcome = call_handler(rq, &err);
+	}
 	if (outcome == ANSWERED && rq->answer.body.failed) {
 		ts_error_nomem(&err);
 		outcome = FAILED;

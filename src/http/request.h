@@ -19,6 +19,8 @@
 struct http;
 struct listener;
 struct stream;
+struct kept;
+struct known_run;
 
 enum cache_policy {
 	CACHE_ASK,  /* keep, but ask: private, no-cache */
@@ -85,10 +87,13 @@ struct request {
 	uint64_t range_size;   /* with bad_range: what there is */
 	const char *parameter; /* the parameter that an error is about, or NULL */
 
-	struct run_record run;  /* of a path below /runs/; a capture as if it were one run */
-	struct capture capture; /* of a path below /captures/ */
-	struct ts_str places;   /* of the problem, JSON; or no value */
-	int64_t removed_ms;     /* with run_removed: when and why; 0: not known */
+	struct run_record run;   /* of a path below /runs/; a capture as if it were one run */
+	struct known_run *known; /* whose strings run borrows, or NULL */
+	uint64_t run_counter;    /* of the catalog before run was looked up */
+	bool run_settled;        /* no commit went through just then */
+	struct capture capture;  /* of a path below /captures/ */
+	struct ts_str places;    /* of the problem, JSON; or no value */
+	int64_t removed_ms;      /* with run_removed: when and why; 0: not known */
 	const char *removed_why;
 
 	bool on_worker;
@@ -100,6 +105,10 @@ struct request {
 	uint64_t wait_seen;                      /* the change it has looked at */
 
 	struct answer answer;
+	bool keepable;     /* the answer depends on run and target only */
+	struct kept *kept; /* in place of answer; or NULL */
+	struct MHD_Response *kept_response;
+	unsigned kept_status;
 };
 
 /* MHD's callbacks. cls is the struct listener. */

@@ -75,8 +75,8 @@ static enum outcome answer_rows(struct request *rq, const struct rows_shape *sha
 	    request_find_run(rq, RUN_REQUESTS, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.%c1%c", rq->run.digest + 7, rq->run.revision, tag,
-				form_letter(rq->form)))
+	if (answer_is_known(rq, "%.12s.%u.%c1%c", rq->run.digest + 7, rq->run.revision, tag,
+			    form_letter(rq->form)))
 		return ANSWERED;
 	if (rq->form == FORM_NDJSON && request_take_place(rq, err) < 0)
 		return FAILED;
@@ -305,9 +305,9 @@ enum outcome handle_replay(struct request *rq, struct ts_error *err)
 	    request_find_run(rq, RUN_REQUESTS, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.r1%c%u%u%u", rq->run.digest + 7, rq->run.revision,
-				form_letter(rq->form), (unsigned)options.want, options.version2,
-				options.replayable))
+	if (answer_is_known(rq, "%.12s.%u.r1%c%u%u%u", rq->run.digest + 7, rq->run.revision,
+			    form_letter(rq->form), (unsigned)options.want, options.version2,
+			    options.replayable))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;

@@ -27,6 +27,17 @@ struct rows_shape {
 	void (*write_envelope)(struct json_writer *w, const struct rows *rows);
 };
 
+/* A column that is shown, as items.c writes it. */
+struct rows_member {
+	const char *key; /* "name":, or within an object its "member": */
+	const char *top; /* of an object: "name":{ ; else NULL */
+	unsigned char key_length, top_length;
+	bool begins; /* another object than the member before, or none */
+	bool absent_if_null;
+	enum list_type type;
+	int column;
+};
+
 /* One list request. Borrows from the request, with which it lives. */
 struct rows {
 	struct request *rq;
@@ -37,6 +48,10 @@ struct rows {
 	uint64_t columns; /* bit i: column i is shown */
 	unsigned extras;  /* bit i: extra i is shown */
 	int whole_column; /* -1: none */
+	const struct rows_member *members;
+	const int *member_columns;
+	struct query_value *values; /* of the members in the present row */
+	unsigned member_count;
 };
 
 /* Reads limit, cursor, sort, count, fields, include and the filters. fixed (may be NULL) is a
@@ -44,6 +59,10 @@ struct rows {
 int rows_prepare(struct request *rq, const struct rows_shape *shape, const struct list_param *fixed,
 		 struct rows *ret, struct ts_error *err);
 
+/* items.c: length of the first-level name of a column. */
+size_t rows_top_length(const char *member);
+/* items.c: what is written of each row; false without memory. The last step of rows_prepare. */
+bool rows_plan_items(struct rows *rows);
 /* One item, an object. */
 void rows_write_item(struct json_writer *w, const struct rows *rows, struct page *page);
 

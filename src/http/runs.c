@@ -7,6 +7,7 @@
 #include "tracespool/json.h"
 
 #include "handlers.h"
+#include "known.h"
 #include "merged.h"
 #include "rows.h"
 #include "server.h"
@@ -18,8 +19,12 @@
 
 #define TOP_MAX 50
 
-static int wrong_kind(const struct run_record *run, struct ts_error *err)
+static int check_kind(const struct request *rq, int kind, struct ts_error *err)
 {
+	const struct run_record *run = &rq->run;
+
+	if (kind < 0 || run->kind == (enum run_kind)kind)
+		return 0;
 	return ts_error_set(err, TS_E_WRONG_KIND, "the run is %s run, this path is for those of %s",
 			    run->kind == RUN_EXECUTION ? "an execution" : "a request",
 			    run->kind == RUN_EXECUTION ? "requests" : "executions");
@@ -59,7 +64,11 @@ int request_find_run(struct request *rq, int kind, struct ts_error *err)
 	if (request_is_capture(rq))
 		return request_find_capture(rq, err);
 	run_record_done(&rq->run);
-	memset(&rq->run, 0, sizeof(rq->run));
+	known_unref(TAKE(rq->known));
+	/* Read before the run: what is newer than its counter is only read again. */
+	rq->run_settled = store_settled_counter(rq->http->store, &rq->run_counter);
+	if (rq->run_settled && known_find(rq))
+		return check_kind(rq, kind, err);
 	if (request_catalog(rq, &db, err) < 0)
 		return -1;
 	found = catalog_run(db, rq->var, &rq->run, err);
@@ -70,9 +79,9 @@ int request_find_run(struct request *rq, int kind, struct ts_error *err)
 	}
 	if (found == 0)
 		return ts_error_set(err, TS_E_UNKNOWN_RUN, "no run has this id or digest");
-	if (kind >= 0 && rq->run.kind != (enum run_kind)kind)
-		return wrong_kind(&rq->run, err);
-	return 0;
+	if (rq->run_settled)
+		known_add(rq);
+	return check_kind(rq, kind, err);
 }
 
 int request_check_graph(struct request *rq, struct ts_error *err)
@@ -305,7 +314,7 @@ enum outcome handle_summary(struct request *rq, struct ts_error *err)
 	rq->answer.modified_ms = rq->run.ingested_ms;
 	if (rq->run.kind != RUN_EXECUTION)
 		top = SUMMARY_TOP_STORED; /* it has no such rows */
-	if (answer_is_unchanged(rq, "%.12s.%u.s1", rq->run.digest + 7, rq->run.revision))
+	if (answer_is_known(rq, "%.12s.%u.s1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;
 	if (request_catalog(rq, &db, err) < 0)
 		return FAILED;

@@ -1,5 +1,7 @@
 /* server.c: starts one libmicrohttpd daemon a listening socket; limits; the stop with a deadline
  */
+#include "kept.h"
+#include "known.h"
 #include "merged.h"
 #include "server.h"
 
@@ -12,7 +14,9 @@
 
 #include "tracespool/log.h"
 
-#define CONNECTION_MEMORY (64 * 1024) /* also its own limit of a request head */
+/* The library clears all of it for each request, so it is no larger than a head of 16 KiB, its
+ * fields and a head of ours need (HACKING, ANSWERS). */
+#define CONNECTION_MEMORY (32 * 1024)
 #define IDLE_TIMEOUT_S 30
 
 /* Escapes stay as they are: paths are decoded after they were split (http-api.md 11). */
@@ -90,8 +94,8 @@ static int init_locks(struct http *h, struct ts_error *err)
 
 static int start_all(struct http *h, struct ts_error *err)
 {
-	if (merged_start(h, err) < 0 || listen_open(h, err) < 0 || queries_start(h, err) < 0 ||
-	    waits_start(h, err) < 0)
+	if (merged_start(h, err) < 0 || known_start(h, err) < 0 || kept_start(h, err) < 0 ||
+	    listen_open(h, err) < 0 || queries_start(h, err) < 0 || waits_start(h, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < h->listener_count; i++) {
 		if (start_daemon(h, &h->listeners[i], err) < 0)
@@ -172,6 +176,8 @@ void http_stop(struct http *h, int64_t deadline_ms)
 			MHD_stop_daemon(h->listeners[i].daemon);
 	listen_close(h);
 	merged_stop(h);
+	kept_stop(h);
+	known_stop(h);
 	pthread_cond_destroy(&h->waits.changed);
 	pthread_mutex_destroy(&h->waits.lock);
 	pthread_cond_destroy(&h->queries.work);

@@ -65,6 +65,8 @@ struct http {
 
 	struct query_pool queries;
 	struct merged_cache *merged;
+	struct known_runs *known;
+	struct kept_cache *kept;
 	struct wait_list waits;
 };
 

@@ -103,7 +103,7 @@ enum outcome handle_span_view(struct request *rq, struct ts_error *err)
 	if (view_needs_graph(name) && request_check_graph(rq, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.v1", rq->run.digest + 7, rq->run.revision))
+	if (answer_is_known(rq, "%.12s.%u.v1", rq->run.digest + 7, rq->run.revision))
 		return ANSWERED;
 	if (request_take_place(rq, err) < 0)
 		return FAILED;

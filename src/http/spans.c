@@ -55,10 +55,10 @@ static enum outcome answer_rows(struct request *rq, const struct rows_shape *sha
 	    request_find_run(rq, RUN_EXECUTION, err) < 0)
 		return FAILED;
 	rq->answer.modified_ms = rq->run.ingested_ms;
-	if (answer_is_unchanged(rq, "%.12s.%u.%c1%c", rq->run.digest + 7, rq->run.revision, tag,
-				lines                    ? 'n'
-				: rq->form == FORM_ARRAY ? 'a'
-							 : 'j'))
+	if (answer_is_known(rq, "%.12s.%u.%c1%c", rq->run.digest + 7, rq->run.revision, tag,
+			    lines                    ? 'n'
+			    : rq->form == FORM_ARRAY ? 'a'
+						     : 'j'))
 		return ANSWERED;
 	if (lines && request_take_place(rq, err) < 0)
 		return FAILED;

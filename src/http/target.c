@@ -162,13 +162,28 @@ int target_decode_query(struct target *t, struct arena *arena, struct ts_error *
 	return 0;
 }
 
+static bool is_encoded(unsigned char c)
+{
+	return c <= ' ' || c >= 0x7f || strchr("\"<>\\^`{|}", c);
+}
+
+size_t target_query_size(const struct target *t)
+{
+	size_t n = t->query.n;
+
+	for (size_t i = 0; i < t->query.n; i++)
+		if (is_encoded((unsigned char)t->query.p[i]))
+			n += 2;
+	return n;
+}
+
 /* Bytes that could break a header or the angle brackets of a Link are encoded. */
 static void add_header_safe(struct buf *out, struct ts_str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
 
-		if (c <= ' ' || c >= 0x7f || strchr("\"<>\\^`{|}", c))
+		if (is_encoded(c))
 			buf_printf(out, "%%%02X", c);
 		else
 			buf_putc(out, (char)c);

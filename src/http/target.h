@@ -8,7 +8,7 @@
 #include "tracespool/list.h"
 #include "tracespool/text.h"
 
-#define TARGET_QUERY_MAX 8192   /* bytes of the raw query */
+#define TARGET_QUERY_MAX 8192   /* bytes of the raw query, with what a Link has to encode */
 #define TARGET_SEGMENTS_MAX 6   /* deeper paths are unknown */
 #define TARGET_INSTANCE_MAX 512 /* bytes of a target shown in problems and logs */
 
@@ -35,6 +35,9 @@ int target_decode_query(struct target *t, struct arena *arena, struct ts_error *
 /* Decodes %XX, and '+' if `form`. 0, or -1 for a bad escape or an encoded NUL (*ret untouched). */
 int target_unescape(struct ts_str s, bool form, struct arena *arena, struct ts_str *ret,
 		    struct ts_error *err);
+
+/* Bytes of the raw query as a URI has it: those that have no place in one count three. */
+size_t target_query_size(const struct target *t);
 
 /* The raw target of the same list one page further: `limit` and `cursor` replaced, bytes that have
  * no place in a header encoded. Appended to out with base_path in front. The query is decoded. */

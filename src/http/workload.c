@@ -24,8 +24,8 @@ static bool is_due(struct request *rq, char tag, enum outcome *ret_outcome, stru
 		return false;
 	rq->answer.modified_ms = rq->run.ingested_ms;
 	*ret_outcome = ANSWERED;
-	if (answer_is_unchanged(rq, "%.12s.%u.%c1.%016llx", rq->run.digest + 7, rq->run.revision,
-				tag, (unsigned long long)target_hash(&rq->target)))
+	if (answer_is_known(rq, "%.12s.%u.%c1.%016llx", rq->run.digest + 7, rq->run.revision, tag,
+			    (unsigned long long)target_hash(&rq->target)))
 		return false;
 	*ret_outcome = LATER;
 	return rq->on_worker;

@@ -51,17 +51,32 @@ void jw_close_array(struct json_writer *w)
 	close_bracket(w, ']');
 }
 
-void jw_key(struct json_writer *w, const char *key)
+/* The key, a comma in front of it if one is due. Room for `more` bytes is left behind it. False: no
+ * memory. */
+static bool put_key(struct json_writer *w, const char *key, size_t n, size_t more)
 {
-	size_t n = strlen(key);
+	struct buf *out = w->out;
+	char *at;
 
-	put_comma(w);
-	if (buf_reserve(w->out, n + 3)) {
-		buf_putc(w->out, '"');
-		buf_add(w->out, key, n);
-		buf_add(w->out, "\":", 2);
-	}
+	if (!buf_reserve(out, n + 4 + more))
+		return false;
+	at = out->data + out->len;
+	if (w->comma)
+		*at++ = ',';
+	*at++ = '"';
+	memcpy(at, key, n);
+	at += n;
+	*at++ = '"';
+	*at++ = ':';
+	*at = 0;
+	out->len = (size_t)(at - out->data);
 	w->comma = false;
+	return true;
+}
+
+void jw_key_n(struct json_writer *w, const char *key, size_t n)
+{
+	put_key(w, key, n, 0);
 }
 
 void jw_key_str(struct json_writer *w, struct ts_str key)
@@ -164,22 +179,21 @@ void jw_raw(struct json_writer *w, struct ts_str json)
 		buf_add(w->out, json.p, json.n);
 }
 
-void jw_kv_str(struct json_writer *w, const char *key, struct ts_str s)
-{
-	jw_key(w, key);
-	jw_str(w, s);
-}
-
 void jw_kv_text(struct json_writer *w, const char *key, const char *text)
 {
 	jw_key(w, key);
 	jw_text(w, text);
 }
 
-void jw_kv_u64(struct json_writer *w, const char *key, uint64_t v)
+void jw_key_u64(struct json_writer *w, const char *key, size_t n, uint64_t v)
 {
-	jw_key(w, key);
-	jw_u64(w, v);
+	if (!put_key(w, key, n, 24))
+		return;
+	if (w->numbers == JSON_NUMBERS_STRING)
+		jw_u64(w, v);
+	else
+		w->out->len += text_format_u64(v, w->out->data + w->out->len);
+	w->comma = true;
 }
 
 void jw_kv_i64(struct json_writer *w, const char *key, int64_t v)
@@ -229,10 +243,41 @@ static void quote_valid(struct buf *out, const char *p, size_t n)
 	}
 }
 
+/* ASCII that stands for itself between quotes, as nearly all texts do. */
+static bool is_plain_ascii(const char *p, size_t n)
+{
+	const char *end = p + n;
+
+	for (; end - p >= 8; p += 8) {
+		uint64_t x = json_load8(p);
+
+		if ((x | json_zero_bytes(x ^ JSON_BYTES('"')) |
+		     json_zero_bytes(x ^ JSON_BYTES('\\')) | (x - JSON_BYTES(0x20))) &
+		    JSON_BYTES(0x80))
+			return false;
+	}
+	for (; p < end; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x80 || *p == '"' ||
+		    *p == '\\')
+			return false;
+	return true;
+}
+
 void json_quote(struct buf *out, struct ts_str s)
 {
 	if (!buf_reserve(out, s.n < SIZE_MAX - 2 ? s.n + 2 : s.n))
 		return;
+	if (is_plain_ascii(s.p, s.n)) {
+		char *at = out->data + out->len;
+
+		*at++ = '"';
+		if (s.n)
+			memcpy(at, s.p, s.n);
+		at[s.n] = '"';
+		at[s.n + 1] = 0;
+		out->len += s.n + 2;
+		return;
+	}
 	buf_putc(out, '"');
 	while (s.n > 0) {
 		size_t good = text_utf8_prefix(s.p, s.n);

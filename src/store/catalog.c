@@ -44,12 +44,15 @@ static int end(struct store *st, int result, const struct change *c, struct ts_e
 			query_close(q);
 		}
 	}
+	/* From here until the counter is stored others may read either state. */
+	atomic_store(&st->committing, true);
 	if (result == 0)
 		result = db_exec(st->writer, "commit", err);
 	if (result < 0) {
 		/* It may be over already: SQLite rolls back by itself on some errors. */
 		if (!sqlite3_get_autocommit(st->writer->h))
 			sqlite3_exec(st->writer->h, "rollback", NULL, NULL, NULL);
+		atomic_store(&st->committing, false);
 		store_note_write(st, err);
 		return -1;
 	}
@@ -58,6 +61,7 @@ static int end(struct store *st, int result, const struct change *c, struct ts_e
 	if (c->ingested_ms > atomic_load(&st->last_ingested_ms))
 		atomic_store(&st->last_ingested_ms, c->ingested_ms);
 	atomic_store(&st->change, change);
+	atomic_store(&st->committing, false);
 
 	struct ts_error later = TS_ERROR_INIT;
 

@@ -7,6 +7,14 @@
 
 #include "tracespool/store.h"
 
+enum { DB_TEXTS = 8 }; /* statements of lists that a connection keeps */
+
+/* A statement not in use whose text was put together at run time. */
+struct text_statement {
+	sqlite3_stmt *stmt;
+	uint64_t used; /* by the connection's clock; 0: none */
+};
+
 struct db {
 	sqlite3 *h;
 	struct store *st; /* whose pool it goes back to; NULL: of no pool */
@@ -17,6 +25,8 @@ struct db {
 	const atomic_bool *stop; /* borrowed; set: statements end with shutting_down; or NULL */
 	struct db *next;         /* in the pool */
 	sqlite3_stmt **at_rest;  /* named statements not in use, by number */
+	struct text_statement texts[DB_TEXTS];
+	uint64_t clock; /* of their use */
 };
 
 struct query {
@@ -24,6 +34,7 @@ struct query {
 	sqlite3_stmt *stmt;
 	size_t number; /* of the named statement; SIZE_MAX: none */
 	int failed;    /* result of a binding that did not work */
+	bool keep;     /* goes to the connection's texts */
 };
 
 /* Opens a database file (or a URI) for one thread at a time. */
@@ -41,6 +52,9 @@ void db_watch_deadline(struct db *db);
 /* Prepares a text that was put together at run time. */
 int query_open_sql(struct db *db, const char *sql, size_t len, struct query **ret,
 		   struct ts_error *err);
+/* The same for texts that come again and again: the connection keeps the statement. */
+int query_open_text(struct db *db, const char *sql, size_t len, struct query **ret,
+		    struct ts_error *err);
 /* The first column of the first row of a statement without parameters; 0 if there is none. */
 int db_number(struct db *db, const char *sql, uint64_t *ret, struct ts_error *err);
 /* Runs a bound statement that gives no rows, and closes it. */

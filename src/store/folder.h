@@ -39,6 +39,7 @@ struct store {
 	atomic_uint_fast64_t change, quarantined, runs_bytes, made;
 	atomic_int_fast64_t last_ingested_ms;
 	_Atomic(const char *) trouble;
+	atomic_bool committing; /* `change` may be that of before what can be read already */
 };
 
 /* Is this the f_type of a file system on which SQLite's locks and log are not safe? Its name. */

@@ -36,7 +36,7 @@ int list_sql_open(struct db *db, struct list_sql *s, struct query **ret, struct 
 {
 	if (s->failed || s->text.failed || s->space.failed)
 		return ts_error_nomem(err);
-	if (query_open_sql(db, s->text.data, s->text.len, ret, err) < 0)
+	if (query_open_text(db, s->text.data, s->text.len, ret, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct key_value *v = &s->values[i];

@@ -2,6 +2,7 @@
 #include "db.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,16 +83,18 @@ void db_set_deadline(struct db *db, int64_t deadline_ms)
 	db->deadline_ms = deadline_ms;
 }
 
-/* SQLite counts its memory under one lock for all threads, which nothing here asks for. */
-__attribute__((constructor)) static void count_no_memory(void)
+/* Nobody asks for SQLite's count of its memory, and counting takes a lock at each allocation. */
+static void configure(void)
 {
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
 int db_open(const char *file, int flags, struct db **ret, struct ts_error *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct db *db = calloc(1, sizeof(*db));
 
+	(void)pthread_once(&once, configure);
 	if (db)
 		db->at_rest = calloc(sql_named_count, sizeof(sqlite3_stmt *));
 	if (!db || !db->at_rest) {
@@ -118,6 +121,8 @@ int db_close(struct db *db, struct ts_error *err)
 		return 0;
 	for (size_t i = 0; i < sql_named_count; i++)
 		sqlite3_finalize(db->at_rest[i]);
+	for (size_t i = 0; i < DB_TEXTS; i++)
+		sqlite3_finalize(db->texts[i].stmt);
 	int rc = sqlite3_close(db->h);
 	int result = 0;
 
@@ -161,6 +166,54 @@ int query_open_sql(struct db *db, const char *sql, size_t len, struct query **re
 	return 0;
 }
 
+static sqlite3_stmt *take_text(struct db *db, const char *sql, size_t len)
+{
+	for (size_t i = 0; i < DB_TEXTS; i++) {
+		struct text_statement *t = &db->texts[i];
+		const char *text = t->stmt ? sqlite3_sql(t->stmt) : NULL;
+
+		if (!text || strlen(text) != len || memcmp(text, sql, len) != 0)
+			continue;
+		t->used = 0;
+		return TAKE(t->stmt);
+	}
+	return NULL;
+}
+
+/* In place of the one that was used longest ago. */
+static void keep_text(struct db *db, sqlite3_stmt *stmt)
+{
+	struct text_statement *oldest = &db->texts[0];
+
+	for (size_t i = 1; i < DB_TEXTS; i++)
+		if (db->texts[i].used < oldest->used)
+			oldest = &db->texts[i];
+	sqlite3_finalize(oldest->stmt);
+	*oldest = (struct text_statement){stmt, ++db->clock};
+}
+
+int query_open_text(struct db *db, const char *sql, size_t len, struct query **ret,
+		    struct ts_error *err)
+{
+	sqlite3_stmt *kept = take_text(db, sql, len);
+
+	if (!kept) {
+		if (query_open_sql(db, sql, len, ret, err) < 0)
+			return -1;
+		(*ret)->keep = true;
+		return 0;
+	}
+	struct query *q = calloc(1, sizeof(*q));
+
+	if (!q) {
+		sqlite3_finalize(kept);
+		return ts_error_nomem(err);
+	}
+	*q = (struct query){.db = db, .stmt = kept, .number = SIZE_MAX, .keep = true};
+	*ret = q;
+	return 0;
+}
+
 int query_open(struct db *db, const char *name, struct query **ret, struct ts_error *err)
 {
 	size_t i = 0;
@@ -198,6 +251,10 @@ void query_close(struct query *q)
 		sqlite3_reset(q->stmt);
 		sqlite3_clear_bindings(q->stmt);
 		q->db->at_rest[q->number] = q->stmt;
+	} else if (q->keep) {
+		sqlite3_reset(q->stmt);
+		sqlite3_clear_bindings(q->stmt);
+		keep_text(q->db, q->stmt);
 	} else {
 		sqlite3_finalize(q->stmt);
 	}
@@ -318,19 +375,83 @@ bool query_is_null(struct query *q, int i)
 	return sqlite3_column_type(q->stmt, i) == SQLITE_NULL;
 }
 
-uint64_t query_u64(struct query *q, int i)
+static uint64_t u64_of_blob(const void *blob, size_t n)
 {
-	if (sqlite3_column_type(q->stmt, i) != SQLITE_BLOB)
-		return (uint64_t)sqlite3_column_int64(q->stmt, i);
-	const unsigned char *big = sqlite3_column_blob(q->stmt, i);
-
-	if (!big || sqlite3_column_bytes(q->stmt, i) != 8)
-		return 0;
+	const unsigned char *big = blob;
 	uint64_t v = 0;
 
-	for (int k = 0; k < 8; k++)
+	for (size_t k = 0; big && n == 8 && k < 8; k++)
 		v = v << 8 | big[k];
 	return v;
+}
+
+uint64_t query_value_u64(const struct query_value *v)
+{
+	if (v->type == QUERY_INTEGER)
+		return (uint64_t)v->integer;
+	return v->type == QUERY_BLOB ? u64_of_blob(v->str.p, v->str.n) : 0;
+}
+
+struct query_value query_value(struct query *q, int i)
+{
+	/* One thread at a time has the connection: its values need no protection. */
+	sqlite3_value *column = sqlite3_column_value(q->stmt, i);
+	struct query_value v = {.type = QUERY_NULL};
+
+	switch (sqlite3_value_type(column)) {
+	case SQLITE_INTEGER:
+		v.type = QUERY_INTEGER;
+		v.integer = sqlite3_value_int64(column);
+		break;
+	case SQLITE_FLOAT:
+		v.type = QUERY_DOUBLE;
+		v.real = sqlite3_value_double(column);
+		break;
+	case SQLITE_TEXT:
+		v.type = QUERY_TEXT;
+		v.str.p = sqlite3_value_blob(column); /* as text it would be copied */
+		v.str.n = (size_t)sqlite3_value_bytes(column);
+		break;
+	case SQLITE_BLOB:
+		v.type = QUERY_BLOB;
+		v.str.p = sqlite3_value_blob(column);
+		v.str.n = (size_t)sqlite3_value_bytes(column);
+		break;
+	}
+	if (v.type >= QUERY_TEXT && !v.str.p)
+		v.str.p = ""; /* an empty value has no pointer; it is a value all the same */
+	return v;
+}
+
+void query_values(struct query *q, const int *columns, size_t n, struct query_value *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		ret[i] = query_value(q, columns[i]);
+}
+
+uint64_t query_u64(struct query *q, int i)
+{
+	/* One thread at a time has the connection: its values need no protection. */
+	sqlite3_value *column = sqlite3_column_value(q->stmt, i);
+
+	if (sqlite3_value_type(column) != SQLITE_BLOB)
+		return (uint64_t)sqlite3_value_int64(column);
+	const void *blob = sqlite3_value_blob(column);
+
+	return u64_of_blob(blob, (size_t)sqlite3_value_bytes(column));
+}
+
+struct ts_str query_str(struct query *q, int i)
+{
+	sqlite3_value *column = sqlite3_column_value(q->stmt, i);
+
+	if (sqlite3_value_type(column) == SQLITE_NULL)
+		return ts_str(NULL, 0);
+	/* A text as a blob: asked for as text it would be copied for the sake of a zero behind. */
+	const char *p = sqlite3_value_blob(column);
+
+	/* An empty value has no pointer; it is a value all the same. */
+	return ts_str(p ? p : "", p ? (size_t)sqlite3_value_bytes(column) : 0);
 }
 
 int64_t query_i64(struct query *q, int i)
@@ -341,17 +462,6 @@ int64_t query_i64(struct query *q, int i)
 double query_double(struct query *q, int i)
 {
 	return sqlite3_column_double(q->stmt, i);
-}
-
-struct ts_str query_str(struct query *q, int i)
-{
-	/* A text too: asked for as text it would be copied for the sake of a zero behind it. */
-	const char *p = sqlite3_column_blob(q->stmt, i);
-
-	if (p)
-		return ts_str(p, (size_t)sqlite3_column_bytes(q->stmt, i));
-	/* An empty value has no pointer; it is a value all the same. */
-	return ts_str(sqlite3_column_type(q->stmt, i) == SQLITE_NULL ? NULL : "", 0);
 }
 
 struct opt_u64 query_opt_u64(struct query *q, int i)

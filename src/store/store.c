@@ -280,6 +280,14 @@ uint64_t store_change_counter(struct store *st)
 	return atomic_load(&st->change);
 }
 
+bool store_settled_counter(struct store *st, uint64_t *ret)
+{
+	if (atomic_load(&st->committing))
+		return false;
+	*ret = atomic_load(&st->change);
+	return true;
+}
+
 uint64_t store_quarantine_count(struct store *st)
 {
 	return atomic_load(&st->quarantined);

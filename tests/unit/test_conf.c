@@ -106,6 +106,7 @@ START_TEST(an_empty_file_gives_the_defaults)
 	ck_assert_uint_eq(conf.limits.connections, 256);
 	ck_assert_uint_eq(conf.limits.streams, 64);
 	ck_assert_uint_eq(conf.limits.page_ms, 10000);
+	ck_assert_uint_eq(conf.limits.kept_bytes, 16777216);
 	conf_done(&conf);
 }
 END_TEST
@@ -362,7 +363,7 @@ START_TEST(the_manual_has_each_setting_with_its_default)
 	for (const char *p = manual; (p = strstr(p, "\n.It Va ")); p++)
 		items++;
 	ck_assert_uint_eq(items, n);
-	ck_assert_uint_eq(n, 25);
+	ck_assert_uint_eq(n, 26);
 	free(manual);
 }
 END_TEST

@@ -25,6 +25,7 @@ START_TEST(numbers_keep_their_range_to_the_last_one)
 		{"limits.queue", 1, 10000000},
 		{"limits.streams", 1, 65536},
 		{"limits.page_ms", 1, 600000},
+		{"limits.kept_bytes", 0, 1073741824},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -175,7 +175,7 @@ void reply_done(struct reply *r)
 
 const char *header_of(const struct reply *r, const char *name)
 {
-	static char value[8192];
+	static _Thread_local char value[8192];
 	size_t n = strlen(name);
 
 	for (const char *line = strstr(r->head, "\r\n"); line && line[2] != '\r';
@@ -263,7 +263,7 @@ struct http *take_server(void)
 	return h;
 }
 
-static void start_server(void)
+void start_server(void)
 {
 	struct http_options options = {.conf = &served.conf,
 				       .store = served.store,
@@ -311,6 +311,7 @@ void serve(void)
 	conf->limits.connections = 128;
 	conf->limits.streams = 4;
 	conf->limits.page_ms = 10000;
+	conf->limits.kept_bytes = 16777216;
 	conf->spool.scan_ms = 100;
 	served.changed = on_change;
 	bench_start(&served);
@@ -386,6 +387,7 @@ int main(void)
 	srunner_add_suite(runner, http_negotiate_suite());
 	srunner_add_suite(runner, http_answers_suite());
 	srunner_add_suite(runner, http_lists_suite());
+	srunner_add_suite(runner, http_kept_suite());
 	srunner_add_suite(runner, http_waits_suite());
 	srunner_add_suite(runner, http_streams_suite());
 	srunner_add_suite(runner, http_start_suite());

@@ -51,6 +51,7 @@ extern char at[64]; /* its first address */
 
 void serve(void);               /* bench, workers, watcher, server */
 void stop_serving(void);        /* all of that, with the folder */
+void start_server(void);        /* in place of one that was taken */
 struct http *take_server(void); /* the caller stops it; workers no longer wake it */
 
 /* GET with shortcuts: checks the status. The caller releases the result. */
@@ -67,6 +68,7 @@ Suite *http_target_suite(void);
 Suite *http_negotiate_suite(void);
 Suite *http_answers_suite(void);
 Suite *http_lists_suite(void);
+Suite *http_kept_suite(void);
 Suite *http_waits_suite(void);
 Suite *http_streams_suite(void);
 Suite *http_start_suite(void);

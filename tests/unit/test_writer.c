@@ -3,6 +3,7 @@
  */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,38 @@ static void ck_quoted(const char *bytes, size_t n, const char *expected)
 	ck_assert_str_eq(out.data, expected);
 	ck_assert_uint_eq(out.len, strlen(expected));
 }
+
+/* A byte that is special, or none, at each place of texts around the eight bytes looked at. */
+START_TEST(a_text_is_quoted_alike_at_each_place)
+{
+	static const struct {
+		const char *byte, *quoted;
+	} cases[] = {
+		{"x", "x"},       {"\"", "\\\""},           {"\\", "\\\\"},
+		{"\n", "\\n"},    {"\x1f", "\\u001f"},      {" ", " "},
+		{"\x7f", "\x7f"}, {"\xc3\xa9", "\xc3\xa9"}, {"\xff", "\xef\xbf\xbd"},
+	};
+
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+		for (size_t n = 0; n < 20; n++) {
+			for (size_t at = 0; at <= n; at++) {
+				char text[64], expected[64];
+
+				snprintf(text, sizeof(text), "%.*s%s%.*s", (int)at,
+					 "abcdefghijklmnopqrst", cases[c].byte, (int)(n - at),
+					 "ABCDEFGHIJKLMNOPQRST");
+				snprintf(expected, sizeof(expected), "\"%.*s%s%.*s\"", (int)at,
+					 "abcdefghijklmnopqrst", cases[c].quoted, (int)(n - at),
+					 "ABCDEFGHIJKLMNOPQRST");
+				buf_clear(&out);
+				json_quote(&out, ts_str_c(text));
+				ck_assert_str_eq(out.data, expected);
+				ck_assert_uint_eq(out.len, strlen(expected));
+			}
+		}
+	}
+}
+END_TEST
 
 START_TEST(only_what_must_be_escaped_is)
 {
@@ -347,6 +380,7 @@ int main(void)
 	int failed;
 
 	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, a_text_is_quoted_alike_at_each_place);
 	tcase_add_test(tc, only_what_must_be_escaped_is);
 	tcase_add_test(tc, a_byte_that_is_no_utf8_becomes_the_replacement_character);
 	tcase_add_test(tc, what_is_quoted_reads_back_to_the_same_bytes);
