@@ -110,6 +110,51 @@ void jw_u64(struct json_writer *w, uint64_t v)
 	put_integer(w, digits, text_format_u64(v, digits), w->numbers == JSON_NUMBERS_STRING);
 }
 
+/* Most numbers are by one above that in front, and then only the last two digits change. */
+static char *put_run(char *p, const uint32_t *v, size_t n, size_t *at)
+{
+	char digits[24] = {0};
+	uint64_t first = v[*at], low = first % 100;
+	size_t len = text_format_u64(first, digits);
+
+	for (uint64_t k = 0;; k++) {
+		memcpy(p, digits, 16);
+		if (k)
+			memcpy(p + len - 2, text_pairs + 2 * (low + k), 2);
+		p[len] = ',';
+		p += len + 1;
+		++*at;
+		if (*at == n || v[*at] != first + k + 1 || low + k == 99 || len < 2)
+			return p;
+	}
+}
+
+void jw_u32s(struct json_writer *w, const uint32_t *v, size_t n)
+{
+	enum { AT_ONCE = 4096, LONGEST = 11 };
+	size_t i = 0;
+
+	while (i < n && w->numbers != JSON_NUMBERS_STRING) {
+		size_t behind = n - i < AT_ONCE ? n : i + AT_ONCE;
+		size_t most = (behind - i) * LONGEST + 16;
+
+		/* Where the buffer's end is near, each number has to be measured. */
+		if (most > w->out->max - w->out->len)
+			break;
+		put_comma(w);
+		if (!buf_reserve(w->out, most))
+			return;
+		char *p = w->out->data + w->out->len;
+
+		while (i < behind)
+			p = put_run(p, v, behind, &i);
+		p[-1] = 0; /* the last comma */
+		w->out->len = (size_t)(p - 1 - w->out->data);
+	}
+	for (; i < n; i++)
+		jw_u64(w, v[i]);
+}
+
 void jw_i64(struct json_writer *w, int64_t v)
 {
 	char digits[22];

@@ -129,7 +129,7 @@ void replay_close(struct replay *r)
 	query_close(r->stored);
 	row_done(&r->at);
 	agentic_free(r->ag);
-	u64map_done(&r->ids);
+	u64ids_done(&r->ids);
 	free(r->kept);
 	arena_done(&r->texts);
 	free(r->no);

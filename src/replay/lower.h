@@ -107,7 +107,7 @@ struct replay {
 	uint64_t requests;      /* of the run */
 	uint64_t next;          /* request whose row comes next */
 	uint64_t unique_inputs; /* blocks_unique; version 2 only */
-	struct u64map ids;      /* hash to dense id */
+	struct u64ids ids;      /* dense ids of hashes */
 	uint32_t inputs_found;  /* ids below this one are of inputs that were gone through */
 	struct agentic *ag;     /* NULL in standard mode, and where rows are stored */
 	struct query *row, *request_id, *tool;
@@ -136,8 +136,9 @@ static inline uint32_t links_count(const struct links *l, uint32_t i)
 /* hashes.c: dense ids. Assigns all of the run in the order of 10.4 and 10.5 when completion hashes
  * or sheer number make that order or an overflow matter; else rows assign theirs as they come. */
 int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err);
-int hashes_id(struct replay *r, uint64_t hash, uint32_t *ret, struct ts_error *err);
-uint64_t hash_at(struct ts_str blob, size_t i);
+/* Adds to ret the ids of the hashes from .. behind - 1 of a blob. */
+int hashes_ids(struct replay *r, struct ts_str blob, uint64_t from, uint64_t behind,
+	       struct numbers *ret, struct ts_error *err);
 
 /* agentic.c: sessions, causality, waits (11.1 to 11.6). */
 int agentic_open(struct replay *r, struct ts_error *err);
@@ -176,6 +177,7 @@ int request_texts(struct replay *r, uint32_t no, struct ts_str *ret_id, struct t
 int not_agentic(struct ts_error *err);
 
 /* row.c */
+int numbers_room(struct numbers *list, size_t more, struct ts_error *err);
 int numbers_add(struct numbers *list, uint32_t v, struct ts_error *err);
 void row_done(struct row *row);
 uint64_t blocks_of(uint64_t tokens, uint64_t size);

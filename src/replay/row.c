@@ -3,17 +3,27 @@
 
 #include <stdlib.h>
 
+int numbers_room(struct numbers *list, size_t more, struct ts_error *err)
+{
+	size_t cap = list->cap ? list->cap + list->cap / 2 : 32;
+	uint32_t *bigger;
+
+	if (more <= list->cap - list->n)
+		return 0;
+	if (cap - list->n < more)
+		cap = list->n + more;
+	bigger = reallocarray(list->v, cap, sizeof(*bigger));
+	if (!bigger)
+		return ts_error_nomem(err);
+	list->v = bigger;
+	list->cap = cap;
+	return 0;
+}
+
 int numbers_add(struct numbers *list, uint32_t v, struct ts_error *err)
 {
-	if (list->n == list->cap) {
-		size_t cap = list->cap ? list->cap + list->cap / 2 : 32;
-		uint32_t *bigger = reallocarray(list->v, cap, sizeof(*bigger));
-
-		if (!bigger)
-			return ts_error_nomem(err);
-		list->v = bigger;
-		list->cap = cap;
-	}
+	if (numbers_room(list, 1, err) < 0)
+		return -1;
 	list->v[list->n++] = v;
 	return 0;
 }
@@ -34,23 +44,6 @@ uint64_t blocks_of(uint64_t tokens, uint64_t size)
 }
 
 /* ---- hash ids ---- */
-
-enum { PREFETCH = 12 };
-
-static int add_ids(struct replay *r, struct numbers *list, struct ts_str blob, uint64_t from,
-		   uint64_t behind, struct ts_error *err)
-{
-	uint32_t id;
-
-	for (uint64_t k = from; k < behind; k++) {
-		/* The table is large, and each hash stands anywhere in it. */
-		if (k + PREFETCH < behind)
-			u64map_prefetch(&r->ids, hash_at(blob, k + PREFETCH));
-		if (hashes_id(r, hash_at(blob, k), &id, err) < 0 || numbers_add(list, id, err) < 0)
-			return -1;
-	}
-	return 0;
-}
 
 /* Inputs have the ids 0, 1, 2, ... in the order in which they first come, also where completions
  * have some behind them. */
@@ -78,12 +71,12 @@ static int find_ids(struct replay *r, struct row *row, struct ts_error *err)
 		return ts_error_set(err, TS_E_STORE_DAMAGED,
 				    "hashes in the run file do not fit their request");
 	row->has_output_ids = completion.p != NULL;
-	if (add_ids(r, &row->ids, input, 0, count, err) < 0)
+	if (hashes_ids(r, input, 0, count, &row->ids, err) < 0)
 		return -1;
 	count_known(r, row);
 	if (!completion.p || !row->output_tokens)
 		return 0;
-	if (add_ids(r, &row->output, completion, first, all, err) < 0)
+	if (hashes_ids(r, completion, first, all, &row->output, err) < 0)
 		return -1;
 	/* The block that holds the prompt's end and first output is known by what it became. */
 	if (first < count)

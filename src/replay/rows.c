@@ -28,8 +28,7 @@ static void write_load(const struct row *row, uint64_t size, struct json_writer 
 		write_output_tokens(row, size, w);
 	jw_key(w, "hash_ids");
 	jw_open_array(w);
-	for (size_t k = 0; k < row->ids.n; k++)
-		jw_u64(w, row->ids.v[k]);
+	jw_u32s(w, row->ids.v, row->ids.n);
 	jw_close_array(w);
 	jw_kv_double(w, "timestamp", (double)row->offset_ms);
 }

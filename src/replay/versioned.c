@@ -67,18 +67,17 @@ static int write_hash_ids(struct replay *r, struct json_writer *w, uint32_t i,
 {
 	size_t count = input.n / 8;
 	bool partial = input_length % r->facts.trace_block_size > 0;
-	uint32_t id;
+	struct numbers *ids = &r->at.ids;
 
 	if (count != input_length / r->facts.trace_block_size + partial)
 		return ts_error_set(err, TS_E_STORE_DAMAGED,
 				    "hashes in the run file do not fit their request");
+	ids->n = 0;
+	if (hashes_ids(r, input, 0, count - partial, ids, err) < 0)
+		return -1;
 	jw_key(w, "hash_ids");
 	jw_open_array(w);
-	for (size_t k = 0; k < count - partial; k++) {
-		if (hashes_id(r, hash_at(input, k), &id, err) < 0)
-			return -1;
-		jw_u64(w, id);
-	}
+	jw_u32s(w, ids->v, ids->n);
 	if (partial) /* a number of its own, never shared */
 		jw_u64(w, r->unique_inputs + i);
 	jw_close_array(w);
