@@ -6,6 +6,8 @@ int hashes_ids(struct replay *r, struct ts_str blob, uint64_t from, uint64_t beh
 {
 	size_t n = (size_t)(behind - from);
 
+	if (!n)
+		return 0;
 	if (numbers_room(ret, n, err) < 0)
 		return -1;
 	if (u64ids_add(&r->ids, blob.p + from * sizeof(uint64_t), n, ret->v + ret->n) < 0) {
@@ -18,23 +20,18 @@ int hashes_ids(struct replay *r, struct ts_str blob, uint64_t from, uint64_t beh
 	return 0;
 }
 
-/* Column 0 holds input, column 1 completion hashes. */
-static int assign_column(struct replay *r, int column, struct ts_error *err)
+static int assign_all(struct replay *r, bool completions, struct ts_error *err)
 {
-	CLEAN(query_closep) struct query *q = NULL;
-
-	if (query_open(r->db, "replay_hashes", &q, err) < 0)
-		return -1;
 	for (uint64_t i = 0; i < r->requests; i++) {
-		query_bind_u64(q, 1, r->no[i]);
-		if (step_row(q, err) < 0)
+		const struct input *in;
+
+		if (window_input(r, (uint32_t)i, &in, err) < 0)
 			return -1;
-		struct ts_str blob = query_str(q, column);
+		struct ts_str blob = completions ? in->completion : in->hashes;
 
 		r->at.ids.n = 0;
-		if (hashes_ids(r, blob, 0, blob.n / 8, &r->at.ids, err) < 0)
+		if (blob.n && hashes_ids(r, blob, 0, blob.n / 8, &r->at.ids, err) < 0)
 			return -1;
-		query_reset(q);
 	}
 	return 0;
 }
@@ -48,7 +45,7 @@ int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err
 	if (r->options.version2) {
 		/* Completions play no part there, and partial blocks get the numbers behind all
 		 * inputs. */
-		if (assign_column(r, 0, err) < 0)
+		if (assign_all(r, false, err) < 0)
 			return -1;
 		r->unique_inputs = r->ids.count;
 		return 0;
@@ -79,7 +76,7 @@ int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err
 					    QUOTED(id), tokens, OUTPUT_TOKENS_MAX);
 		}
 	}
-	if (assign_column(r, 0, err) < 0)
+	if (assign_all(r, false, err) < 0)
 		return -1;
-	return hashes ? assign_column(r, 1, err) : 0;
+	return hashes ? assign_all(r, true, err) : 0;
 }

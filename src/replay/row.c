@@ -61,7 +61,7 @@ static void count_known(struct replay *r, struct row *row)
 
 static int find_ids(struct replay *r, struct row *row, struct ts_error *err)
 {
-	struct ts_str input = query_str(r->row, 6), completion = query_str(r->row, 7);
+	struct ts_str input = r->input->hashes, completion = r->input->completion;
 	uint64_t size = r->facts.trace_block_size, first = row->input_length / size;
 	uint64_t count = blocks_of(row->input_length, size);
 	/* Adds as far as two such numbers go. */
@@ -130,13 +130,15 @@ static int add_links(const struct replay *r, const struct links *links, uint32_t
 }
 
 /* 11.7 */
-static int find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_error *err)
+int row_find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_error *err)
 {
 	const struct agentic *ag = r->ag;
 	uint32_t previous = ag->previous[i];
 	int64_t start = ag->start_ms[i], awaited_end = 0, ignored = 0;
 	size_t tools = 0;
 
+	row->waits.n = row->branches.n = row->tools.n = 0;
+	row->gap_ms = row->busy_ms = 0;
 	row->kind = kind_of(&ag->sessions[ag->session[i]]);
 	row->prefix_reset = previous == NONE;
 	if (add_links(r, &ag->branches, i, &row->branches, &ignored, err) < 0)
@@ -164,13 +166,12 @@ static int find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_e
 
 int row_find(struct replay *r, uint32_t i, struct row *row, struct ts_error *err)
 {
-	row->ids.n = row->output.n = row->waits.n = row->branches.n = row->tools.n = 0;
+	row->ids.n = row->output.n = 0;
 	row->no = r->no[i];
-	row->output_tokens = query_u64(r->row, 3);
-	row->input_length = query_u64(r->row, 5);
-	row->offset_ms = (uint64_t)(query_i64(r->row, 2) - r->origin_ms);
-	row->gap_ms = row->busy_ms = 0;
+	row->output_tokens = r->input->output_tokens;
+	row->input_length = r->input->input_length;
+	row->offset_ms = (uint64_t)(r->input->start_ms - r->origin_ms);
 	if (find_ids(r, row, err) < 0)
 		return -1;
-	return r->ag ? find_waits(r, i, row, err) : 0;
+	return r->ag ? row_find_waits(r, i, row, err) : 0;
 }
