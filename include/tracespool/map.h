@@ -45,9 +45,10 @@ struct u64ids {
 #define U64IDS_MAX (UINT32_MAX - 1)
 
 void u64ids_done(struct u64ids *m);
-/* Numbers n keys of 8 little-endian bytes each, adding those that are not there. 0, or -1: no
- * memory, or a new key and already U64IDS_MAX of them. */
-int u64ids_add(struct u64ids *m, const void *keys, size_t n, uint32_t *ret);
+/* Numbers n keys of 8 little-endian bytes each, adding those that are not there; *ret_new is the
+ * place of the first that was added, or n. 0, or -1: no memory, or a new key and already U64IDS_MAX
+ * of them. */
+int u64ids_add(struct u64ids *m, const void *keys, size_t n, uint32_t *ret, size_t *ret_new);
 
 struct strmap {
 	uint32_t *slot; /* number + 1; 0: free */

@@ -265,35 +265,57 @@ static bool follows(const struct u64ids *m, uint32_t before, uint64_t key, uint3
 	return step->from == before && step->to < m->count && m->key[step->to] == key;
 }
 
-int u64ids_add(struct u64ids *m, const void *keys, size_t n, uint32_t *ret)
+/* How many of n keys have the numbers `number` and those behind it, one after another; puts them
+ * into ret. Keys that came one after another come so again as a rule. */
+static size_t take_run(const struct u64ids *m, size_t number, const char *keys, size_t n,
+		       uint32_t *ret)
 {
-	size_t ahead = 0;
+	const uint64_t *key = m->key + number;
+	size_t most = number < m->count ? m->count - number : 0, run = 0;
+
+	if (most > n)
+		most = n;
+	while (run < most && key[run] == key_at(keys, run))
+		run++;
+	for (size_t k = 0; k < run; k++)
+		ret[k] = (uint32_t)(number + k);
+	return run;
+}
+
+int u64ids_add(struct u64ids *m, const void *keys, size_t n, uint32_t *ret, size_t *ret_new)
+{
+	const char *p = keys;
+	size_t i = 0, ahead = 0;
 	uint32_t before = UINT32_MAX, number;
 
-	for (size_t i = 0; i < n; i++, before = number) {
-		uint64_t key = key_at(keys, i), h;
+	*ret_new = n;
+	while (i < n) {
+		size_t run = take_run(m, (size_t)(uint32_t)(before + 1), p + 8 * i, n - i, ret + i);
 
-		/* Keys that came one after another come so again, and have numbers that do. */
-		number = before + 1;
-		if (number >= m->count || m->key[number] != key) {
-			if (!follows(m, before, key, &number)) {
-				h = hash_u64(key);
-				number = find_number(m, key, h);
-				if (number == UINT32_MAX) {
-					if (add_key(m, key, h, &number) < 0)
-						return -1;
-					/* What follows a new key is new as a rule. */
-					if (ahead <= i)
-						ahead = i + 1;
-					for (; ahead < n && ahead <= i + PREFETCH; ahead++)
-						prefetch(m, key_at(keys, ahead));
-				}
-				if (m->steps && number != before + 1)
-					m->steps[before % U64IDS_STEPS] =
-						(struct u64step){before, number};
+		i += run;
+		before += (uint32_t)run;
+		if (i == n)
+			break;
+		uint64_t key = key_at(p, i), h;
+
+		if (!follows(m, before, key, &number)) {
+			h = hash_u64(key);
+			number = find_number(m, key, h);
+			if (number == UINT32_MAX) {
+				if (add_key(m, key, h, &number) < 0)
+					return -1;
+				if (*ret_new == n)
+					*ret_new = i;
+				/* What follows a new key is new as a rule. */
+				if (ahead <= i)
+					ahead = i + 1;
+				for (; ahead < n && ahead <= i + PREFETCH; ahead++)
+					prefetch(m, key_at(p, ahead));
 			}
+			if (m->steps && number != before + 1)
+				m->steps[before % U64IDS_STEPS] = (struct u64step){before, number};
 		}
-		ret[i] = number;
+		ret[i++] = before = number;
 	}
 	return 0;
 }

@@ -55,11 +55,15 @@ void jw_key(struct json_writer *w, const char *key)
 {
 	size_t n = strlen(key);
 
-	put_comma(w);
-	if (buf_reserve(w->out, n + 3)) {
-		buf_putc(w->out, '"');
-		buf_add(w->out, key, n);
-		buf_add(w->out, "\":", 2);
+	if (buf_reserve(w->out, n + 4)) {
+		char *p = w->out->data + w->out->len;
+
+		if (w->comma)
+			*p++ = ',';
+		*p++ = '"';
+		memcpy(p, key, n);
+		memcpy(p + n, "\":", 2);
+		buf_reach(w->out, p + n + 2);
 	}
 	w->comma = false;
 }
@@ -80,12 +84,20 @@ static void put_text(struct json_writer *w, const char *text, size_t n)
 
 static void put_integer(struct json_writer *w, const char *digits, size_t n, bool quoted)
 {
-	put_comma(w);
-	if (quoted)
-		buf_putc(w->out, '"');
-	buf_add(w->out, digits, n);
-	if (quoted)
-		buf_putc(w->out, '"');
+	if (buf_reserve(w->out, n + 3)) {
+		char *p = w->out->data + w->out->len;
+
+		if (w->comma)
+			*p++ = ',';
+		if (quoted)
+			*p++ = '"';
+		memcpy(p, digits, n);
+		p += n;
+		if (quoted)
+			*p++ = '"';
+		buf_reach(w->out, p);
+	}
+	w->comma = true;
 }
 
 void jw_str(struct json_writer *w, struct ts_str s)
@@ -110,23 +122,27 @@ void jw_u64(struct json_writer *w, uint64_t v)
 	put_integer(w, digits, text_format_u64(v, digits), w->numbers == JSON_NUMBERS_STRING);
 }
 
-/* Most numbers are by one above that in front, and then only the last two digits change. */
-static char *put_run(char *p, const uint32_t *v, size_t n, size_t *at)
+/* Writes v[0] and those behind it that are each by one above and have the same digits but the last
+ * two; the place behind the last comma. *ret_n: how many. Writes up to 16 bytes a number. */
+static char *put_run(char *p, const uint32_t *v, size_t n, size_t *ret_n)
 {
 	char digits[24] = {0};
-	uint64_t first = v[*at], low = first % 100;
-	size_t len = text_format_u64(first, digits);
+	uint32_t first = v[0], low = first % 100;
+	size_t len = text_format_u64(first, digits), alike = first < 10 ? 1 : 100 - low, run = 1;
 
-	for (uint64_t k = 0;; k++) {
+	if (alike > n)
+		alike = n;
+	while (run < alike && v[run] == first + run)
+		run++;
+	for (size_t k = 0; k < run; k++) {
 		memcpy(p, digits, 16);
-		if (k)
+		if (len > 1)
 			memcpy(p + len - 2, text_pairs + 2 * (low + k), 2);
 		p[len] = ',';
 		p += len + 1;
-		++*at;
-		if (*at == n || v[*at] != first + k + 1 || low + k == 99 || len < 2)
-			return p;
 	}
+	*ret_n = run;
+	return p;
 }
 
 void jw_u32s(struct json_writer *w, const uint32_t *v, size_t n)
@@ -146,8 +162,8 @@ void jw_u32s(struct json_writer *w, const uint32_t *v, size_t n)
 			return;
 		char *p = w->out->data + w->out->len;
 
-		while (i < behind)
-			p = put_run(p, v, behind, &i);
+		for (size_t run; i < behind; i += run)
+			p = put_run(p, v + i, behind - i, &run);
 		p[-1] = 0; /* the last comma */
 		w->out->len = (size_t)(p - 1 - w->out->data);
 	}
@@ -257,6 +273,30 @@ void jw_kv_time(struct json_writer *w, const char *key, int64_t ms)
 	jw_time(w, ms);
 }
 
+/* High bits where a byte is no ASCII character or does not stand for itself. */
+static uint64_t special(uint64_t x)
+{
+	return json_zero_bytes(x ^ JSON_BYTES('"')) | json_zero_bytes(x ^ JSON_BYTES('\\')) |
+	       (((x - JSON_BYTES(0x20)) | x) & JSON_BYTES(0x80));
+}
+
+/* As most texts are. */
+static bool stands_for_itself(struct ts_str s)
+{
+	uint64_t found = 0;
+
+	if (s.n < 8) {
+		uint64_t x = JSON_BYTES(' ');
+
+		if (s.n)
+			memcpy(&x, s.p, s.n);
+		return !special(x);
+	}
+	for (size_t i = 0; i + 8 <= s.n; i += 8)
+		found |= special(json_load8(s.p + i));
+	return !(found | special(json_load8(s.p + s.n - 8)));
+}
+
 /* p[0..n) is valid UTF-8. */
 static void quote_valid(struct buf *out, const char *p, size_t n)
 {
@@ -279,6 +319,10 @@ void json_quote(struct buf *out, struct ts_str s)
 	if (!buf_reserve(out, s.n < SIZE_MAX - 2 ? s.n + 2 : s.n))
 		return;
 	buf_putc(out, '"');
+	if (stands_for_itself(s)) {
+		buf_add(out, s.p, s.n);
+		s.n = 0;
+	}
 	while (s.n > 0) {
 		size_t good = text_utf8_prefix(s.p, s.n);
 

@@ -10,7 +10,8 @@ int hashes_ids(struct replay *r, struct ts_str blob, uint64_t from, uint64_t beh
 		return 0;
 	if (numbers_room(ret, n, err) < 0)
 		return -1;
-	if (u64ids_add(&r->ids, blob.p + from * sizeof(uint64_t), n, ret->v + ret->n) < 0) {
+	if (u64ids_add(&r->ids, blob.p + from * sizeof(uint64_t), n, ret->v + ret->n,
+		       &r->first_new) < 0) {
 		if (r->ids.count < U64IDS_MAX)
 			return ts_error_nomem(err);
 		return ts_error_set(err, TS_E_HASH_ID_OVERFLOW,

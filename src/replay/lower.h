@@ -145,6 +145,7 @@ struct replay {
 	uint64_t next;          /* request whose row comes next */
 	uint64_t unique_inputs; /* blocks_unique; version 2 only */
 	struct u64ids ids;      /* dense ids of hashes */
+	size_t first_new;       /* which hash of the last list was the first to get an id */
 	uint32_t inputs_found;  /* ids below this one are of inputs that were gone through */
 	struct agentic *ag;     /* NULL in standard mode, and where rows are stored */
 	struct query *request_id, *tool;

@@ -46,7 +46,7 @@ uint64_t blocks_of(uint64_t tokens, uint64_t size)
 /* ---- hash ids ---- */
 
 /* Inputs have the ids 0, 1, 2, ... in the order in which they first come, also where completions
- * have some behind them. */
+ * have some behind them. All hashes may have had theirs before. */
 static void count_known(struct replay *r, struct row *row)
 {
 	const struct numbers *ids = &row->ids;
@@ -66,14 +66,22 @@ static int find_ids(struct replay *r, struct row *row, struct ts_error *err)
 	uint64_t count = blocks_of(row->input_length, size);
 	/* Adds as far as two such numbers go. */
 	uint64_t all = blocks_of(u64_add_sat(row->input_length, row->output_tokens), size);
+	size_t before;
 
 	if (input.n / 8 != count || (completion.p && completion.n / 8 != all))
 		return ts_error_set(err, TS_E_STORE_DAMAGED,
 				    "hashes in the run file do not fit their request");
 	row->has_output_ids = completion.p != NULL;
+	before = r->ids.count;
+	r->first_new = 0;
 	if (hashes_ids(r, input, 0, count, &row->ids, err) < 0)
 		return -1;
-	count_known(r, row);
+	if (before == r->inputs_found) {
+		row->known = (uint32_t)r->first_new;
+		r->inputs_found = (uint32_t)r->ids.count;
+	} else {
+		count_known(r, row);
+	}
 	if (!completion.p || !row->output_tokens)
 		return 0;
 	if (hashes_ids(r, completion, first, all, &row->output, err) < 0)
