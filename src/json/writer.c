@@ -55,7 +55,7 @@ void jw_key(struct json_writer *w, const char *key)
 {
 	size_t n = strlen(key);
 
-	if (buf_reserve(w->out, n + 4)) {
+	if (buf_reserve(w->out, n + 3 + w->comma)) {
 		char *p = w->out->data + w->out->len;
 
 		if (w->comma)
@@ -84,7 +84,7 @@ static void put_text(struct json_writer *w, const char *text, size_t n)
 
 static void put_integer(struct json_writer *w, const char *digits, size_t n, bool quoted)
 {
-	if (buf_reserve(w->out, n + 3)) {
+	if (buf_reserve(w->out, n + w->comma + 2 * quoted)) {
 		char *p = w->out->data + w->out->len;
 
 		if (w->comma)

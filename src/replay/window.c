@@ -16,7 +16,8 @@ enum {
 		16 * MOST_ROWS, /* of other requests, and of tool spans; more only for one row */
 	BYTES_LEAST = 512 << 10,
 	BYTES_MOST = 8 << 20,
-	BYTES_A_REQUEST = 64, /* of the run */
+	BYTES_A_REQUEST = 64,   /* of the run */
+	CACHED_BYTES = 1 << 20, /* of pages that are surely still there for the next window */
 };
 
 /* A copy that stays while the window does. Without room, w->full, or for a single row r->texts
@@ -142,6 +143,7 @@ static void take_tool(struct replay *r, struct query *q)
 static int read_inputs(struct replay *r, struct ts_error *err)
 {
 	struct window *w = &r->window;
+	size_t span;
 
 	w->wanted.n = 0;
 	for (uint32_t k = 0; k < w->n; k++)
@@ -157,7 +159,8 @@ static int read_inputs(struct replay *r, struct ts_error *err)
 	}
 	if (read_wanted(r, w->query, &w->wanted, take_input, err) < 0)
 		return -1;
-	w->scattered = NUMBERED_NO(w->wanted.v[w->n - 1]) - NUMBERED_NO(w->wanted.v[0]) > 2 * w->n;
+	span = NUMBERED_NO(w->wanted.v[w->n - 1]) - NUMBERED_NO(w->wanted.v[0]);
+	w->scattered = span / w->n >= 2 && span / w->n * w->used > CACHED_BYTES;
 	return 0;
 }
 
