@@ -15,6 +15,7 @@
 
 #include "tracespool/log.h"
 #include "tracespool/sd.h"
+#include "tracespool/util.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unreleased"
@@ -186,6 +187,7 @@ int main(int argc, char **argv)
 	struct daemon d = {.signal_fd = -1, .fatal_fd = -1};
 	int code;
 
+	large_blocks_apart();
 	/* Each -o takes at least one word. */
 	d.options = calloc((size_t)argc + 1, sizeof(*d.options));
 	if (!d.options) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tool.h"
+#include "tracespool/util.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unreleased"
@@ -274,6 +275,7 @@ int main(int argc, char **argv)
 	struct command_line line = {0};
 	int code;
 
+	large_blocks_apart();
 	setlocale(LC_CTYPE, "");
 	look_at_terminal(&t);
 	line.options = calloc((size_t)argc + 1, sizeof(*line.options));

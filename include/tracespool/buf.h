@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tracespool/util.h"
 
@@ -28,9 +29,26 @@ void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b);  /* frees; usable with CLEAN; the buffer may be used again */
 void buf_clear(struct buf *b); /* len 0, failure forgotten, memory kept */
 
+bool buf_grow(struct buf *b, size_t more);
 /* Makes room for `more` further bytes (and the final 0). False: failed is set. */
-bool buf_reserve(struct buf *b, size_t more);
-void buf_add(struct buf *b, const void *bytes, size_t n);
+static inline bool buf_reserve(struct buf *b, size_t more)
+{
+	return (more < b->cap - b->len && !b->failed) || buf_grow(b, more);
+}
+/* Says that the bytes up to end, in that room, are there. */
+static inline void buf_reach(struct buf *b, char *end)
+{
+	*end = 0;
+	b->len = (size_t)(end - b->data);
+}
+static inline void buf_add(struct buf *b, const void *bytes, size_t n)
+{
+	if (!buf_reserve(b, n))
+		return;
+	if (n)
+		memcpy(b->data + b->len, bytes, n);
+	buf_reach(b, b->data + b->len + n);
+}
 void buf_puts(struct buf *b, const char *text);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

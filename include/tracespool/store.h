@@ -80,6 +80,12 @@ void query_bind_double(struct query *q, int i, double v);
 void query_bind_str(struct query *q, int i, struct ts_str s); /* no value: NULL */
 void query_bind_blob(struct query *q, int i, const void *p, size_t n);
 void query_bind_null(struct query *q, int i);
+/* For the table numbers(?N) of a statement: its rows no, place of a list that is borrowed until it
+ * is bound anew. In the order of no they are read fastest. */
+#define NUMBERED(no, place) ((uint64_t)(no) << 32 | (uint32_t)(place))
+#define NUMBERED_NO(v) ((uint32_t)((v) >> 32))
+#define NUMBERED_PLACE(v) ((uint32_t)(v))
+void query_bind_numbers(struct query *q, int i, const uint64_t *v, size_t n);
 /* 1: a row; 0: the end, or done; -1: error. */
 int query_step(struct query *q, struct ts_error *err);
 void query_reset(struct query *q); /* for another round; bindings stay */

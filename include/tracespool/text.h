@@ -20,8 +20,8 @@ static inline struct ts_str ts_str(const char *p, size_t n)
 	return (struct ts_str){p, n};
 }
 
-struct ts_str ts_str_c(const char *text);         /* of a C string; NULL gives no value */
-bool ts_str_eq(struct ts_str a, struct ts_str b); /* no value equals only no value */
+struct ts_str ts_str_c(const char *text);            /* of a C string; NULL gives no value */
+bool ts_str_eq(struct ts_str a, struct ts_str b);    /* no value equals only no value */
 bool ts_str_same(struct ts_str s, const char *text); /* s has a value */
 /* Words of lists are compared for every line, most of them in vain: the first byte decides. */
 static inline bool ts_str_is(struct ts_str s, const char *text)
@@ -55,6 +55,8 @@ size_t text_format_double(double value, char out[static TEXT_DOUBLE_MAX]);
 
 /* Decimal digits; out needs 21 bytes. Returns the length. */
 size_t text_format_u64(uint64_t value, char out[static 21]);
+/* The two digits of 0 to 99, one pair after another. */
+extern const char text_pairs[201];
 size_t text_format_i64(int64_t value, char out[static 22]);
 
 /* RFC 3339 with offset or Z, to milliseconds since the Unix epoch (finer digits are cut towards

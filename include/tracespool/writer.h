@@ -39,9 +39,10 @@ static inline void jw_key(struct json_writer *w, const char *key)
 	jw_key_n(w, key, strlen(key));
 }
 void jw_key_str(struct json_writer *w, struct ts_str key);
-void jw_str(struct json_writer *w, struct ts_str s);   /* no value: null */
-void jw_text(struct json_writer *w, const char *text); /* NULL: null */
-void jw_u64(struct json_writer *w, uint64_t v);        /* a quantity */
+void jw_str(struct json_writer *w, struct ts_str s);              /* no value: null */
+void jw_text(struct json_writer *w, const char *text);            /* NULL: null */
+void jw_u64(struct json_writer *w, uint64_t v);                   /* a quantity */
+void jw_u32s(struct json_writer *w, const uint32_t *v, size_t n); /* quantities, as elements */
 void jw_i64(struct json_writer *w, int64_t v);
 void jw_id(struct json_writer *w, uint64_t v);   /* an identity: hash, worker id */
 void jw_double(struct json_writer *w, double v); /* not finite: null */

@@ -21,25 +21,34 @@ SELECT no, session_id, start_ms, end_ms, has_claude, source_request_id, consumer
        child_session_id, execution_mode
 FROM tool_rows
 ORDER BY no
--- name: replay_row
-SELECT r.request_id, r.session_id, r.start_ms, r.output_tokens, r.trace_block_size,
-       r.input_length, h.input, h.completion, r.model
-FROM request_rows AS r CROSS JOIN request_hash_rows AS h ON h.no = r.no
-WHERE r.no = ?1
+-- name: replay_inputs
+SELECT n.place, r.start_ms, r.output_tokens, r.input_length, h.input, h.completion
+FROM numbers(?1) AS n CROSS JOIN request_rows AS r ON r.no = n.no
+     CROSS JOIN request_hash_rows AS h ON h.no = n.no
+-- name: replay_inputs_named
+SELECT n.place, r.start_ms, r.output_tokens, r.input_length, h.input, h.completion,
+       r.request_id, r.model
+FROM numbers(?1) AS n CROSS JOIN request_rows AS r ON r.no = n.no
+     CROSS JOIN request_hash_rows AS h ON h.no = n.no
+-- name: replay_request_ids
+SELECT n.place, r.request_id
+FROM numbers(?1) AS n CROSS JOIN request_rows AS r ON r.no = n.no
 -- name: replay_request_id
 SELECT request_id, session_id FROM request_rows WHERE no = ?1
 -- name: replay_node
 SELECT request_id, session_id, model, start_ms, end_ms, input_length, output_tokens
 FROM request_rows
 WHERE no = ?1
--- name: replay_hashes
-SELECT input, completion FROM request_hash_rows WHERE no = ?1
 -- name: replay_tool
 SELECT tool_call_id, tool_class, start_ms, end_ms, duration_ms, status, output_bytes,
        output_tokens, error_type, execution_mode, source_request_id, consumer_request_id,
        child_session_id, session_id
 FROM tool_rows
 WHERE no = ?1
+-- name: replay_tool_events
+SELECT n.place, t.tool_call_id, t.tool_class, t.start_ms, t.end_ms, t.duration_ms, t.status,
+       t.output_bytes, t.output_tokens, t.error_type
+FROM numbers(?1) AS n CROSS JOIN tool_rows AS t ON t.no = n.no
 -- name: replay_has_stored
 SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('replay_facts', 'replay_rows')
 -- name: replay_stored_facts

@@ -25,7 +25,7 @@ void buf_clear(struct buf *b)
 		b->data[0] = 0;
 }
 
-bool buf_reserve(struct buf *b, size_t more)
+bool buf_grow(struct buf *b, size_t more)
 {
 	if (b->failed)
 		return false;
@@ -52,16 +52,6 @@ bool buf_reserve(struct buf *b, size_t more)
 fail:
 	b->failed = true;
 	return false;
-}
-
-void buf_add(struct buf *b, const void *bytes, size_t n)
-{
-	if (!buf_reserve(b, n))
-		return;
-	if (n)
-		memcpy(b->data + b->len, bytes, n);
-	b->len += n;
-	b->data[b->len] = 0;
 }
 
 void buf_puts(struct buf *b, const char *text)

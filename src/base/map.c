@@ -1,9 +1,15 @@
 /* map.c: open-addressing tables with a bound on bytes an entry */
 #include "tracespool/map.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include "tracespool/util.h"
+
+#define LARGE_PAGES_FROM ((size_t)8 << 20)
 
 /* Keys come from other people's files, so the hash is keyed: nobody can prepare a file whose ids
  * all fall into one chain. */
@@ -60,16 +66,6 @@ static size_t u64map_slot(const struct u64map *m, uint64_t key)
 uint32_t u64map_get(const struct u64map *m, uint64_t key)
 {
 	return m->slots ? m->values[u64map_slot(m, key)] : UINT32_MAX;
-}
-
-void u64map_prefetch(const struct u64map *m, uint64_t key)
-{
-	if (!m->slots)
-		return;
-	size_t i = (size_t)hash_u64(key) & (m->slots - 1);
-
-	__builtin_prefetch(&m->values[i]);
-	__builtin_prefetch(&m->keys[i]);
 }
 
 /* Doubles in place, so that never more than the new table is held (32 bytes an entry): entries that
@@ -134,6 +130,193 @@ int u64map_put(struct u64map *m, uint64_t key, uint32_t fresh, uint32_t *ret, bo
 	}
 	*ret = m->values[i];
 	*ret_new = is_new;
+	return 0;
+}
+
+/* A slot is the high half of the hash and the number plus one; 0: free. So a look-up that ends at a
+ * free slot, which is that of every new key, reads hardly any keys. */
+#define SLOT_NUMBER(slot) ((uint32_t)(slot)-1)
+
+enum {
+	PREFETCH = 16,
+	STEPS_FROM = 1 << 16, /* slots that a small cache does not hold */
+};
+
+void u64ids_done(struct u64ids *m)
+{
+	free(m->key);
+	free(m->slot);
+	free(m->steps);
+	*m = (struct u64ids){0};
+}
+
+/* Zeroed memory in which one place after another anywhere is asked for: by few large pages, where
+ * the system has them, the processor finds these places itself. */
+static void *alloc_scattered(size_t n, size_t size)
+{
+	char *p = calloc(n, size);
+	uintptr_t page = 4096, begin = ((uintptr_t)p + page - 1) & ~(page - 1);
+	uintptr_t end = ((uintptr_t)p + n * size) & ~(page - 1);
+
+	if (p && end > begin && end - begin >= LARGE_PAGES_FROM)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+	return p;
+}
+
+static void put_number(struct u64ids *m, uint64_t h, uint32_t number)
+{
+	size_t mask = m->slots - 1, i = (size_t)h & mask;
+
+	while (m->slot[i])
+		i = (i + 1) & mask;
+	m->slot[i] = h >> 32 << 32 | ((uint64_t)number + 1);
+}
+
+static void prefetch(const struct u64ids *m, uint64_t key)
+{
+	__builtin_prefetch(&m->slot[(size_t)hash_u64(key) & (m->slots - 1)], 1);
+}
+
+/* The old table goes first, since the keys tell all that was in it. */
+static int grow_slots(struct u64ids *m)
+{
+	size_t slots = 64;
+
+	while (m->count >= slots - slots / 4)
+		slots *= 2;
+	free(TAKE(m->slot));
+	m->slots = 0;
+	m->slot = alloc_scattered(slots, sizeof(*m->slot));
+	if (!m->slot)
+		return -1;
+	m->slots = slots;
+	if (!m->steps && slots >= STEPS_FROM) {
+		m->steps = calloc(U64IDS_STEPS, sizeof(*m->steps));
+		if (!m->steps)
+			return -1;
+	}
+	for (size_t i = 0; i < m->count; i++) {
+		if (i + PREFETCH < m->count)
+			prefetch(m, m->key[i + PREFETCH]);
+		put_number(m, hash_u64(m->key[i]), (uint32_t)i);
+	}
+	return 0;
+}
+
+/* Room for one key more. */
+static int make_room(struct u64ids *m)
+{
+	if (m->count >= U64IDS_MAX)
+		return -1;
+	if (m->count == m->cap) {
+		size_t cap = m->cap ? m->cap + m->cap / 4 : 48;
+		uint64_t *key = reallocarray(m->key, cap, sizeof(*key));
+
+		if (!key)
+			return -1;
+		m->key = key;
+		m->cap = cap;
+	}
+	return m->count >= m->slots - m->slots / 4 ? grow_slots(m) : 0;
+}
+
+/* The number of key, or UINT32_MAX. */
+static uint32_t find_number(const struct u64ids *m, uint64_t key, uint64_t h)
+{
+	size_t mask = m->slots - 1;
+
+	for (size_t i = (size_t)h & mask; m->slots && m->slot[i]; i = (i + 1) & mask) {
+		uint64_t slot = m->slot[i];
+
+		if (slot >> 32 == h >> 32 && m->key[SLOT_NUMBER(slot)] == key)
+			return SLOT_NUMBER(slot);
+	}
+	return UINT32_MAX;
+}
+
+static uint64_t key_at(const void *keys, size_t i)
+{
+	uint64_t key;
+
+	memcpy(&key, (const char *)keys + i * sizeof(key), sizeof(key));
+	return le64toh(key);
+}
+
+/* Gives a key that is not there the next number. */
+static int add_key(struct u64ids *m, uint64_t key, uint64_t h, uint32_t *ret)
+{
+	if (make_room(m) < 0)
+		return -1;
+	*ret = (uint32_t)m->count++;
+	m->key[*ret] = key;
+	put_number(m, h, *ret);
+	return 0;
+}
+
+/* Whether key has the number that lately came behind `before`. */
+static bool follows(const struct u64ids *m, uint32_t before, uint64_t key, uint32_t *ret)
+{
+	const struct u64step *step;
+
+	if (!m->steps)
+		return false;
+	step = &m->steps[before % U64IDS_STEPS];
+	*ret = step->to;
+	return step->from == before && step->to < m->count && m->key[step->to] == key;
+}
+
+/* How many of n keys have the numbers `number` and those behind it, one after another; puts them
+ * into ret. Keys that came one after another come so again as a rule. */
+static size_t take_run(const struct u64ids *m, size_t number, const char *keys, size_t n,
+		       uint32_t *ret)
+{
+	const uint64_t *key = m->key + number;
+	size_t most = number < m->count ? m->count - number : 0, run = 0;
+
+	if (most > n)
+		most = n;
+	while (run < most && key[run] == key_at(keys, run))
+		run++;
+	for (size_t k = 0; k < run; k++)
+		ret[k] = (uint32_t)(number + k);
+	return run;
+}
+
+int u64ids_add(struct u64ids *m, const void *keys, size_t n, uint32_t *ret, size_t *ret_new)
+{
+	const char *p = keys;
+	size_t i = 0, ahead = 0;
+	uint32_t before = UINT32_MAX, number;
+
+	*ret_new = n;
+	while (i < n) {
+		size_t run = take_run(m, (size_t)(uint32_t)(before + 1), p + 8 * i, n - i, ret + i);
+
+		i += run;
+		before += (uint32_t)run;
+		if (i == n)
+			break;
+		uint64_t key = key_at(p, i), h;
+
+		if (!follows(m, before, key, &number)) {
+			h = hash_u64(key);
+			number = find_number(m, key, h);
+			if (number == UINT32_MAX) {
+				if (add_key(m, key, h, &number) < 0)
+					return -1;
+				if (*ret_new == n)
+					*ret_new = i;
+				/* What follows a new key is new as a rule. */
+				if (ahead <= i)
+					ahead = i + 1;
+				for (; ahead < n && ahead <= i + PREFETCH; ahead++)
+					prefetch(m, key_at(p, ahead));
+			}
+			if (m->steps && number != before + 1)
+				m->steps[before % U64IDS_STEPS] = (struct u64step){before, number};
+		}
+		ret[i++] = before = number;
+	}
 	return 0;
 }
 

@@ -67,23 +67,24 @@ bool text_parse_u64(struct ts_str s, uint64_t *ret)
 	return true;
 }
 
+const char text_pairs[201] = "00010203040506070809101112131415161718192021222324252627282930"
+			     "31323334353637383940414243444546474849505152535455565758596061"
+			     "62636465666768697071727374757677787980818283848586878889909192"
+			     "93949596979899";
+
 size_t text_format_u64(uint64_t value, char out[static 21])
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930"
-				    "31323334353637383940414243444546474849505152535455565758596061"
-				    "62636465666768697071727374757677787980818283848586878889909192"
-				    "93949596979899";
 	char digits[20];
 	size_t at = sizeof(digits);
 
 	while (value >= 100) {
 		at -= 2;
-		memcpy(digits + at, pairs + 2 * (value % 100), 2);
+		memcpy(digits + at, text_pairs + 2 * (value % 100), 2);
 		value /= 100;
 	}
 	if (value >= 10) {
 		at -= 2;
-		memcpy(digits + at, pairs + 2 * value, 2);
+		memcpy(digits + at, text_pairs + 2 * value, 2);
 	} else {
 		digits[--at] = (char)('0' + value);
 	}

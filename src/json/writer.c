@@ -95,12 +95,20 @@ static void put_text(struct json_writer *w, const char *text, size_t n)
 
 static void put_integer(struct json_writer *w, const char *digits, size_t n, bool quoted)
 {
-	put_comma(w);
-	if (quoted)
-		buf_putc(w->out, '"');
-	buf_add(w->out, digits, n);
-	if (quoted)
-		buf_putc(w->out, '"');
+	if (buf_reserve(w->out, n + w->comma + 2 * quoted)) {
+		char *p = w->out->data + w->out->len;
+
+		if (w->comma)
+			*p++ = ',';
+		if (quoted)
+			*p++ = '"';
+		memcpy(p, digits, n);
+		p += n;
+		if (quoted)
+			*p++ = '"';
+		buf_reach(w->out, p);
+	}
+	w->comma = true;
 }
 
 void jw_str(struct json_writer *w, struct ts_str s)
@@ -123,6 +131,55 @@ void jw_u64(struct json_writer *w, uint64_t v)
 	char digits[21];
 
 	put_integer(w, digits, text_format_u64(v, digits), w->numbers == JSON_NUMBERS_STRING);
+}
+
+/* Writes v[0] and those behind it that are each by one above and have the same digits but the last
+ * two; the place behind the last comma. *ret_n: how many. Writes up to 16 bytes a number. */
+static char *put_run(char *p, const uint32_t *v, size_t n, size_t *ret_n)
+{
+	char digits[24] = {0};
+	uint32_t first = v[0], low = first % 100;
+	size_t len = text_format_u64(first, digits), alike = first < 10 ? 1 : 100 - low, run = 1;
+
+	if (alike > n)
+		alike = n;
+	while (run < alike && v[run] == first + run)
+		run++;
+	for (size_t k = 0; k < run; k++) {
+		memcpy(p, digits, 16);
+		if (len > 1)
+			memcpy(p + len - 2, text_pairs + 2 * (low + k), 2);
+		p[len] = ',';
+		p += len + 1;
+	}
+	*ret_n = run;
+	return p;
+}
+
+void jw_u32s(struct json_writer *w, const uint32_t *v, size_t n)
+{
+	enum { AT_ONCE = 4096, LONGEST = 11 };
+	size_t i = 0;
+
+	while (i < n && w->numbers != JSON_NUMBERS_STRING) {
+		size_t behind = n - i < AT_ONCE ? n : i + AT_ONCE;
+		size_t most = (behind - i) * LONGEST + 16;
+
+		/* Where the buffer's end is near, each number has to be measured. */
+		if (most > w->out->max - w->out->len)
+			break;
+		put_comma(w);
+		if (!buf_reserve(w->out, most))
+			return;
+		char *p = w->out->data + w->out->len;
+
+		for (size_t run; i < behind; i += run)
+			p = put_run(p, v + i, behind - i, &run);
+		p[-1] = 0; /* the last comma */
+		w->out->len = (size_t)(p - 1 - w->out->data);
+	}
+	for (; i < n; i++)
+		jw_u64(w, v[i]);
 }
 
 void jw_i64(struct json_writer *w, int64_t v)
@@ -226,6 +283,13 @@ void jw_kv_time(struct json_writer *w, const char *key, int64_t ms)
 	jw_time(w, ms);
 }
 
+/* High bits where a byte is no ASCII character or does not stand for itself. */
+static uint64_t special(uint64_t x)
+{
+	return json_zero_bytes(x ^ JSON_BYTES('"')) | json_zero_bytes(x ^ JSON_BYTES('\\')) |
+	       (((x - JSON_BYTES(0x20)) | x) & JSON_BYTES(0x80));
+}
+
 /* p[0..n) is valid UTF-8. */
 static void quote_valid(struct buf *out, const char *p, size_t n)
 {
@@ -244,30 +308,23 @@ static void quote_valid(struct buf *out, const char *p, size_t n)
 }
 
 /* ASCII that stands for itself between quotes, as nearly all texts do. */
-static bool is_plain_ascii(const char *p, size_t n)
+static bool is_plain_ascii(struct ts_str s)
 {
-	const char *end = p + n;
+	uint64_t found = 0, x = JSON_BYTES(' ');
+	size_t i = 0;
 
-	for (; end - p >= 8; p += 8) {
-		uint64_t x = json_load8(p);
-
-		if ((x | json_zero_bytes(x ^ JSON_BYTES('"')) |
-		     json_zero_bytes(x ^ JSON_BYTES('\\')) | (x - JSON_BYTES(0x20))) &
-		    JSON_BYTES(0x80))
-			return false;
-	}
-	for (; p < end; p++)
-		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x80 || *p == '"' ||
-		    *p == '\\')
-			return false;
-	return true;
+	for (; i + 8 <= s.n; i += 8)
+		found |= special(json_load8(s.p + i));
+	if (i < s.n)
+		memcpy(&x, s.p + i, s.n - i);
+	return !(found | special(x));
 }
 
 void json_quote(struct buf *out, struct ts_str s)
 {
 	if (!buf_reserve(out, s.n < SIZE_MAX - 2 ? s.n + 2 : s.n))
 		return;
-	if (is_plain_ascii(s.p, s.n)) {
+	if (is_plain_ascii(s)) {
 		char *at = out->data + out->len;
 
 		*at++ = '"';

@@ -1,51 +1,38 @@
 /* hashes.c: dense ids of block hashes */
 #include "lower.h"
 
-#include <endian.h>
-#include <string.h>
-
-uint64_t hash_at(struct ts_str blob, size_t i)
+int hashes_ids(struct replay *r, struct ts_str blob, uint64_t from, uint64_t behind,
+	       struct numbers *ret, struct ts_error *err)
 {
-	uint64_t v;
+	size_t n = (size_t)(behind - from);
 
-	memcpy(&v, blob.p + i * sizeof(v), sizeof(v));
-	return le64toh(v);
-}
-
-int hashes_id(struct replay *r, uint64_t hash, uint32_t *ret, struct ts_error *err)
-{
-	bool fresh;
-
-	if (r->ids.count >= UINT32_MAX - 1) {
-		*ret = u64map_get(&r->ids, hash);
-		if (*ret != UINT32_MAX)
-			return 0;
+	if (!n)
+		return 0;
+	if (numbers_room(ret, n, err) < 0)
+		return -1;
+	if (u64ids_add(&r->ids, blob.p + from * sizeof(uint64_t), n, ret->v + ret->n,
+		       &r->first_new) < 0) {
+		if (r->ids.count < U64IDS_MAX)
+			return ts_error_nomem(err);
 		return ts_error_set(err, TS_E_HASH_ID_OVERFLOW,
 				    "the run has more than %zu distinct hashes", r->ids.count);
 	}
-	if (u64map_put(&r->ids, hash, (uint32_t)r->ids.count, ret, &fresh) < 0)
-		return ts_error_nomem(err);
+	ret->n += n;
 	return 0;
 }
 
-/* Column 0 holds input, column 1 completion hashes. */
-static int assign_column(struct replay *r, int column, struct ts_error *err)
+static int assign_all(struct replay *r, bool completions, struct ts_error *err)
 {
-	CLEAN(query_closep) struct query *q = NULL;
-	uint32_t id;
-
-	if (query_open(r->db, "replay_hashes", &q, err) < 0)
-		return -1;
 	for (uint64_t i = 0; i < r->requests; i++) {
-		query_bind_u64(q, 1, r->no[i]);
-		if (step_row(q, err) < 0)
-			return -1;
-		struct ts_str blob = query_str(q, column);
+		const struct input *in;
 
-		for (size_t k = 0; k < blob.n / 8; k++)
-			if (hashes_id(r, hash_at(blob, k), &id, err) < 0)
-				return -1;
-		query_reset(q);
+		if (window_input(r, (uint32_t)i, &in, err) < 0)
+			return -1;
+		struct ts_str blob = completions ? in->completion : in->hashes;
+
+		r->at.ids.n = 0;
+		if (blob.n && hashes_ids(r, blob, 0, blob.n / 8, &r->at.ids, err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -59,7 +46,7 @@ int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err
 	if (r->options.version2) {
 		/* Completions play no part there, and partial blocks get the numbers behind all
 		 * inputs. */
-		if (assign_column(r, 0, err) < 0)
+		if (assign_all(r, false, err) < 0)
 			return -1;
 		r->unique_inputs = r->ids.count;
 		return 0;
@@ -90,7 +77,7 @@ int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err
 					    QUOTED(id), tokens, OUTPUT_TOKENS_MAX);
 		}
 	}
-	if (assign_column(r, 0, err) < 0)
+	if (assign_all(r, false, err) < 0)
 		return -1;
-	return hashes ? assign_column(r, 1, err) : 0;
+	return hashes ? assign_all(r, true, err) : 0;
 }

@@ -78,15 +78,19 @@ static int lower(struct replay *r, struct ts_error *err)
 	r->no = calloc(r->facts.rows + 1, sizeof(*r->no));
 	if (!r->no)
 		return ts_error_nomem(err);
-	if (query_open(r->db, "replay_row", &r->row, err) < 0)
-		return -1;
 	if (r->facts.mode == REPLAY_AGENTIC) {
 		if (agentic_open(r, err) < 0)
 			return -1;
 	} else if (read_standard(r, err) < 0) {
 		return -1;
 	}
-	return r->options.graph ? 0 : hashes_prepare(r, hashes, err);
+	if (r->options.graph)
+		return 0;
+	if (window_open(r, err) < 0 || hashes_prepare(r, hashes, err) < 0)
+		return -1;
+	r->window.n = 0;
+	r->window.with_texts = r->ag && !r->options.version2;
+	return 0;
 }
 
 int replay_open(struct db *db, struct replay **ret, struct ts_error *err)
@@ -123,13 +127,13 @@ void replay_close(struct replay *r)
 {
 	if (!r)
 		return;
-	query_close(r->row);
+	window_close(&r->window);
 	query_close(r->request_id);
 	query_close(r->tool);
 	query_close(r->stored);
 	row_done(&r->at);
 	agentic_free(r->ag);
-	u64map_done(&r->ids);
+	u64ids_done(&r->ids);
 	free(r->kept);
 	arena_done(&r->texts);
 	free(r->no);

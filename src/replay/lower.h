@@ -98,6 +98,43 @@ struct row {
 	struct numbers waits, branches, tools; /* tools: the spans that are kept */
 };
 
+/* Of a request, what its row is made of; texts where the mode has use for them. */
+struct input {
+	int64_t start_ms;
+	uint64_t output_tokens, input_length;
+	struct ts_str hashes, completion, request_id, model;
+};
+
+struct tool_event {
+	struct ts_str call, class, status, error;
+	int64_t start_ms, end_ms;
+	double duration_ms;
+	struct opt_u64 bytes, tokens;
+};
+
+/* Rows that are asked for by NUMBERED numbers. */
+struct wanted {
+	uint64_t *v;
+	size_t n, cap;
+};
+
+/* Requests first to first + n - 1 as they were read. */
+struct window {
+	struct query *query, *id_query, *tool_query;
+	uint32_t first, n, size; /* size: of the next one */
+	bool with_texts;         /* also what row after row takes by window_id and window_event */
+	bool full, no_memory;    /* while it is read */
+	bool scattered;          /* its requests lie far from one another in the file */
+	struct input *inputs;
+	struct ts_str *ids;
+	struct tool_event *events;
+	size_t inputs_cap, ids_cap, ids_at, events_cap, events_at;
+	struct wanted wanted, wanted_tools;
+	char *bytes; /* of the texts */
+	size_t used, bytes_cap;
+	struct arena long_texts; /* of a window of one request that bytes have no room for */
+};
+
 struct replay {
 	struct db *db; /* borrowed */
 	struct replay_facts facts;
@@ -107,11 +144,14 @@ struct replay {
 	uint64_t requests;      /* of the run */
 	uint64_t next;          /* request whose row comes next */
 	uint64_t unique_inputs; /* blocks_unique; version 2 only */
-	struct u64map ids;      /* hash to dense id */
+	struct u64ids ids;      /* dense ids of hashes */
+	size_t first_new;       /* which hash of the last list was the first to get an id */
 	uint32_t inputs_found;  /* ids below this one are of inputs that were gone through */
 	struct agentic *ag;     /* NULL in standard mode, and where rows are stored */
-	struct query *row, *request_id, *tool;
-	struct query *stored; /* the rows that the run file has; NULL: they are found */
+	struct query *request_id, *tool;
+	struct window window;
+	const struct input *input; /* of request `next`, while its row is made */
+	struct query *stored;      /* the rows that the run file has; NULL: they are found */
 	bool stored_agentic;
 	struct row at;  /* scratch: the row that is written */
 	uint32_t *kept; /* scratch: ranks of the spans of one row */
@@ -136,8 +176,9 @@ static inline uint32_t links_count(const struct links *l, uint32_t i)
 /* hashes.c: dense ids. Assigns all of the run in the order of 10.4 and 10.5 when completion hashes
  * or sheer number make that order or an overflow matter; else rows assign theirs as they come. */
 int hashes_prepare(struct replay *r, uint64_t input_hashes, struct ts_error *err);
-int hashes_id(struct replay *r, uint64_t hash, uint32_t *ret, struct ts_error *err);
-uint64_t hash_at(struct ts_str blob, size_t i);
+/* Adds to ret the ids of the hashes from .. behind - 1 of a blob. */
+int hashes_ids(struct replay *r, struct ts_str blob, uint64_t from, uint64_t behind,
+	       struct numbers *ret, struct ts_error *err);
 
 /* agentic.c: sessions, causality, waits (11.1 to 11.6). */
 int agentic_open(struct replay *r, struct ts_error *err);
@@ -176,11 +217,14 @@ int request_texts(struct replay *r, uint32_t no, struct ts_str *ret_id, struct t
 int not_agentic(struct ts_error *err);
 
 /* row.c */
+int numbers_room(struct numbers *list, size_t more, struct ts_error *err);
 int numbers_add(struct numbers *list, uint32_t v, struct ts_error *err);
 void row_done(struct row *row);
 uint64_t blocks_of(uint64_t tokens, uint64_t size);
-/* Fills row with request i, at which r->row stands. */
+/* Fills row with request i, of which r->input is. */
 int row_find(struct replay *r, uint32_t i, struct row *row, struct ts_error *err);
+/* Its agentic part only. */
+int row_find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_error *err);
 static inline double row_tool_wait(const struct row *row)
 {
 	return (double)(row->busy_ms < row->gap_ms ? row->busy_ms : row->gap_ms);
@@ -197,7 +241,20 @@ int stored_open(struct replay *r, struct ts_error *err);
 /* The next row into r->at: 1, or 0 at the end. */
 int stored_next(struct replay *r, struct ts_error *err);
 
-/* rows.c: 1: r->row stands at the row of request r->next; 0: there are no more. */
-int rows_seek(struct replay *r, struct ts_error *err);
+/* window.c: when the mode is known. */
+int window_open(struct replay *r, struct ts_error *err);
+void window_close(struct window *w);
+/* The input of request i, borrowed until another window is read. */
+int window_input(struct replay *r, uint32_t i, const struct input **ret, struct ts_error *err);
+/* Goes on to the next request that has a row: 1: r->input is that of r->next; 0: there are no
+ * more. */
+int window_seek(struct replay *r, struct ts_error *err);
+bool window_skips(const struct replay *r, const struct input *in);
+/* The next request id that rows name (waits, then branches, row by row), the next tool span. */
+struct ts_str window_id(struct replay *r);
+const struct tool_event *window_event(struct replay *r);
+
+/* rows.c: the columns of a tool span from `column` on; texts are borrowed of the statement. */
+void tool_event_read(struct query *q, int column, struct tool_event *ret);
 
 #endif

@@ -3,17 +3,27 @@
 
 #include <stdlib.h>
 
+int numbers_room(struct numbers *list, size_t more, struct ts_error *err)
+{
+	size_t cap = list->cap ? list->cap + list->cap / 2 : 32;
+	uint32_t *bigger;
+
+	if (more <= list->cap - list->n)
+		return 0;
+	if (cap - list->n < more)
+		cap = list->n + more;
+	bigger = reallocarray(list->v, cap, sizeof(*bigger));
+	if (!bigger)
+		return ts_error_nomem(err);
+	list->v = bigger;
+	list->cap = cap;
+	return 0;
+}
+
 int numbers_add(struct numbers *list, uint32_t v, struct ts_error *err)
 {
-	if (list->n == list->cap) {
-		size_t cap = list->cap ? list->cap + list->cap / 2 : 32;
-		uint32_t *bigger = reallocarray(list->v, cap, sizeof(*bigger));
-
-		if (!bigger)
-			return ts_error_nomem(err);
-		list->v = bigger;
-		list->cap = cap;
-	}
+	if (numbers_room(list, 1, err) < 0)
+		return -1;
 	list->v[list->n++] = v;
 	return 0;
 }
@@ -35,25 +45,8 @@ uint64_t blocks_of(uint64_t tokens, uint64_t size)
 
 /* ---- hash ids ---- */
 
-enum { PREFETCH = 12 };
-
-static int add_ids(struct replay *r, struct numbers *list, struct ts_str blob, uint64_t from,
-		   uint64_t behind, struct ts_error *err)
-{
-	uint32_t id;
-
-	for (uint64_t k = from; k < behind; k++) {
-		/* The table is large, and each hash stands anywhere in it. */
-		if (k + PREFETCH < behind)
-			u64map_prefetch(&r->ids, hash_at(blob, k + PREFETCH));
-		if (hashes_id(r, hash_at(blob, k), &id, err) < 0 || numbers_add(list, id, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* Inputs have the ids 0, 1, 2, ... in the order in which they first come, also where completions
- * have some behind them. */
+ * have some behind them. All hashes may have had theirs before. */
 static void count_known(struct replay *r, struct row *row)
 {
 	const struct numbers *ids = &row->ids;
@@ -68,22 +61,30 @@ static void count_known(struct replay *r, struct row *row)
 
 static int find_ids(struct replay *r, struct row *row, struct ts_error *err)
 {
-	struct ts_str input = query_str(r->row, 6), completion = query_str(r->row, 7);
+	struct ts_str input = r->input->hashes, completion = r->input->completion;
 	uint64_t size = r->facts.trace_block_size, first = row->input_length / size;
 	uint64_t count = blocks_of(row->input_length, size);
 	/* Adds as far as two such numbers go. */
 	uint64_t all = blocks_of(u64_add_sat(row->input_length, row->output_tokens), size);
+	size_t before;
 
 	if (input.n / 8 != count || (completion.p && completion.n / 8 != all))
 		return ts_error_set(err, TS_E_STORE_DAMAGED,
 				    "hashes in the run file do not fit their request");
 	row->has_output_ids = completion.p != NULL;
-	if (add_ids(r, &row->ids, input, 0, count, err) < 0)
+	before = r->ids.count;
+	r->first_new = 0;
+	if (hashes_ids(r, input, 0, count, &row->ids, err) < 0)
 		return -1;
-	count_known(r, row);
+	if (before == r->inputs_found) {
+		row->known = (uint32_t)r->first_new;
+		r->inputs_found = (uint32_t)r->ids.count;
+	} else {
+		count_known(r, row);
+	}
 	if (!completion.p || !row->output_tokens)
 		return 0;
-	if (add_ids(r, &row->output, completion, first, all, err) < 0)
+	if (hashes_ids(r, completion, first, all, &row->output, err) < 0)
 		return -1;
 	/* The block that holds the prompt's end and first output is known by what it became. */
 	if (first < count)
@@ -137,13 +138,15 @@ static int add_links(const struct replay *r, const struct links *links, uint32_t
 }
 
 /* 11.7 */
-static int find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_error *err)
+int row_find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_error *err)
 {
 	const struct agentic *ag = r->ag;
 	uint32_t previous = ag->previous[i];
 	int64_t start = ag->start_ms[i], awaited_end = 0, ignored = 0;
 	size_t tools = 0;
 
+	row->waits.n = row->branches.n = row->tools.n = 0;
+	row->gap_ms = row->busy_ms = 0;
 	row->kind = kind_of(&ag->sessions[ag->session[i]]);
 	row->prefix_reset = previous == NONE;
 	if (add_links(r, &ag->branches, i, &row->branches, &ignored, err) < 0)
@@ -171,13 +174,12 @@ static int find_waits(struct replay *r, uint32_t i, struct row *row, struct ts_e
 
 int row_find(struct replay *r, uint32_t i, struct row *row, struct ts_error *err)
 {
-	row->ids.n = row->output.n = row->waits.n = row->branches.n = row->tools.n = 0;
+	row->ids.n = row->output.n = 0;
 	row->no = r->no[i];
-	row->output_tokens = query_u64(r->row, 3);
-	row->input_length = query_u64(r->row, 5);
-	row->offset_ms = (uint64_t)(query_i64(r->row, 2) - r->origin_ms);
-	row->gap_ms = row->busy_ms = 0;
+	row->output_tokens = r->input->output_tokens;
+	row->input_length = r->input->input_length;
+	row->offset_ms = (uint64_t)(r->input->start_ms - r->origin_ms);
 	if (find_ids(r, row, err) < 0)
 		return -1;
-	return r->ag ? find_waits(r, i, row, err) : 0;
+	return r->ag ? row_find_waits(r, i, row, err) : 0;
 }

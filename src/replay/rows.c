@@ -28,8 +28,7 @@ static void write_load(const struct row *row, uint64_t size, struct json_writer 
 		write_output_tokens(row, size, w);
 	jw_key(w, "hash_ids");
 	jw_open_array(w);
-	for (size_t k = 0; k < row->ids.n; k++)
-		jw_u64(w, row->ids.v[k]);
+	jw_u32s(w, row->ids.v, row->ids.n);
 	jw_close_array(w);
 	jw_kv_double(w, "timestamp", (double)row->offset_ms);
 }
@@ -42,12 +41,45 @@ static int write_ids(struct replay *r, struct json_writer *w, const char *key,
 	jw_key(w, key);
 	jw_open_array(w);
 	for (size_t k = 0; k < requests->n; k++) {
-		if (request_texts(r, requests->v[k], &id, &session, err) < 0)
+		if (!r->stored)
+			id = window_id(r);
+		else if (request_texts(r, requests->v[k], &id, &session, err) < 0)
 			return -1;
 		jw_str(w, id);
 	}
 	jw_close_array(w);
 	return 0;
+}
+
+void tool_event_read(struct query *q, int column, struct tool_event *ret)
+{
+	ret->call = query_str(q, column);
+	ret->class = query_str(q, column + 1);
+	ret->start_ms = query_i64(q, column + 2);
+	ret->end_ms = query_i64(q, column + 3);
+	ret->duration_ms = query_double(q, column + 4);
+	ret->status = query_str(q, column + 5);
+	ret->bytes = query_opt_u64(q, column + 6);
+	ret->tokens = query_opt_u64(q, column + 7);
+	ret->error = query_str(q, column + 8);
+}
+
+static void write_tool_event(struct json_writer *w, const struct tool_event *event)
+{
+	jw_open_object(w);
+	jw_kv_str(w, "tool_call_id", event->call);
+	jw_kv_str(w, "tool_class", event->class);
+	jw_kv_i64(w, "started_at_unix_ms", event->start_ms > 0 ? event->start_ms : 0);
+	jw_kv_i64(w, "ended_at_unix_ms", event->end_ms > 0 ? event->end_ms : 0);
+	jw_kv_double(w, "duration_ms", event->duration_ms);
+	jw_kv_str(w, "status", event->status);
+	if (event->bytes.has)
+		jw_kv_u64(w, "output_bytes", event->bytes.v);
+	if (event->tokens.has)
+		jw_kv_u64(w, "output_tokens", event->tokens.v);
+	if (event->error.p)
+		jw_kv_str(w, "error_type", event->error);
+	jw_close_object(w);
 }
 
 static int write_tool_events(struct replay *r, struct json_writer *w, const struct numbers *tools,
@@ -58,26 +90,18 @@ static int write_tool_events(struct replay *r, struct json_writer *w, const stru
 	jw_key(w, "tool_events");
 	jw_open_array(w);
 	for (size_t k = 0; k < tools->n; k++) {
+		struct tool_event event;
+
+		if (!r->stored) {
+			write_tool_event(w, window_event(r));
+			continue;
+		}
 		query_reset(q);
 		query_bind_u64(q, 1, tools->v[k]);
 		if (step_row(q, err) < 0)
 			return -1;
-		int64_t start = query_i64(q, 2), end = query_i64(q, 3);
-
-		jw_open_object(w);
-		jw_kv_str(w, "tool_call_id", query_str(q, 0));
-		jw_kv_str(w, "tool_class", query_str(q, 1));
-		jw_kv_i64(w, "started_at_unix_ms", start > 0 ? start : 0);
-		jw_kv_i64(w, "ended_at_unix_ms", end > 0 ? end : 0);
-		jw_kv_double(w, "duration_ms", query_double(q, 4));
-		jw_kv_str(w, "status", query_str(q, 5));
-		if (!query_is_null(q, 6))
-			jw_kv_u64(w, "output_bytes", query_u64(q, 6));
-		if (!query_is_null(q, 7))
-			jw_kv_u64(w, "output_tokens", query_u64(q, 7));
-		if (!query_is_null(q, 8))
-			jw_kv_str(w, "error_type", query_str(q, 8));
-		jw_close_object(w);
+		tool_event_read(q, 0, &event);
+		write_tool_event(w, &event);
 	}
 	jw_close_array(w);
 	return 0;
@@ -90,8 +114,12 @@ static int write_agentic(struct replay *r, struct json_writer *w, struct ts_erro
 	double tool_wait = row_tool_wait(row);
 	struct ts_str id, session;
 
-	if (request_texts(r, row->no, &id, &session, err) < 0)
+	if (!r->stored) {
+		id = r->input->request_id;
+		session = strmap_get(&r->ag->names, r->ag->session[r->next]);
+	} else if (request_texts(r, row->no, &id, &session, err) < 0) {
 		return -1;
+	}
 	jw_kv_str(w, "request_id", id);
 	jw_kv_str(w, "session_id", session);
 	write_load(row, r->facts.trace_block_size, w);
@@ -108,19 +136,6 @@ static int write_agentic(struct replay *r, struct json_writer *w, struct ts_erro
 	return row->tools.n ? write_tool_events(r, w, &row->tools, err) : 0;
 }
 
-int rows_seek(struct replay *r, struct ts_error *err)
-{
-	for (; r->next < r->requests; r->next++) {
-		query_reset(r->row);
-		query_bind_u64(r->row, 1, r->no[r->next]);
-		if (step_row(r->row, err) < 0)
-			return -1;
-		if (!r->options.replayable || query_u64(r->row, 5) != 0)
-			return 1;
-	}
-	return 0;
-}
-
 /* The next row into r->at, but for version 2: 1, or 0 at the end. */
 static int find_next(struct replay *r, struct ts_error *err)
 {
@@ -128,7 +143,7 @@ static int find_next(struct replay *r, struct ts_error *err)
 
 	if (r->stored)
 		return stored_next(r, err);
-	found = rows_seek(r, err);
+	found = window_seek(r, err);
 	if (found > 0 && !r->options.version2 && row_find(r, (uint32_t)r->next, &r->at, err) < 0)
 		return -1;
 	return found;

@@ -41,7 +41,7 @@ int replay_store(struct replay *r, replay_note_fn take, void *arg, struct ts_err
 	CHECK(!r->stored && !r->next && r->options.want == REPLAY_OF_RUN && !r->options.replayable);
 	if (store_facts(r, err) < 0 || query_open(r->db, "replay_store", &q, err) < 0)
 		return -1;
-	for (; (found = rows_seek(r, err)) > 0; r->next++) {
+	for (; (found = window_seek(r, err)) > 0; r->next++) {
 		if (row_find(r, (uint32_t)r->next, &r->at, err) < 0)
 			return -1;
 		buf_clear(&bytes);

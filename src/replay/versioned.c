@@ -67,18 +67,17 @@ static int write_hash_ids(struct replay *r, struct json_writer *w, uint32_t i,
 {
 	size_t count = input.n / 8;
 	bool partial = input_length % r->facts.trace_block_size > 0;
-	uint32_t id;
+	struct numbers *ids = &r->at.ids;
 
 	if (count != input_length / r->facts.trace_block_size + partial)
 		return ts_error_set(err, TS_E_STORE_DAMAGED,
 				    "hashes in the run file do not fit their request");
+	ids->n = 0;
+	if (hashes_ids(r, input, 0, count - partial, ids, err) < 0)
+		return -1;
 	jw_key(w, "hash_ids");
 	jw_open_array(w);
-	for (size_t k = 0; k < count - partial; k++) {
-		if (hashes_id(r, hash_at(input, k), &id, err) < 0)
-			return -1;
-		jw_u64(w, id);
-	}
+	jw_u32s(w, ids->v, ids->n);
 	if (partial) /* a number of its own, never shared */
 		jw_u64(w, r->unique_inputs + i);
 	jw_close_array(w);
@@ -163,19 +162,19 @@ static int write_dependencies(struct replay *r, struct json_writer *w, uint32_t 
 int versioned_row(struct replay *r, struct json_writer *w, uint32_t i, struct ts_error *err)
 {
 	const struct agentic *ag = r->ag;
-	uint64_t input_length = query_u64(r->row, 5);
-	struct ts_str model = query_str(r->row, 8);
+	const struct input *in = r->input;
 
 	arena_reset(&r->texts);
-	jw_kv_str(w, "request_id", query_str(r->row, 0));
+	jw_kv_str(w, "request_id", in->request_id);
 	jw_kv_str(w, "play_id", strmap_get(&ag->names, ag->sessions[ag->session[i]].root));
-	jw_kv_str(w, "session_id", query_str(r->row, 1));
-	jw_kv_str(w, "model", model.p && !text_is_blank(model) ? model : TS_STR("unknown"));
-	jw_kv_u64(w, "input_length", input_length);
-	jw_kv_u64(w, "output_length", query_u64(r->row, 3));
-	if (write_hash_ids(r, w, i, input_length, query_str(r->row, 6), err) < 0)
+	jw_kv_str(w, "session_id", strmap_get(&ag->names, ag->session[i]));
+	jw_kv_str(w, "model",
+		  in->model.p && !text_is_blank(in->model) ? in->model : TS_STR("unknown"));
+	jw_kv_u64(w, "input_length", in->input_length);
+	jw_kv_u64(w, "output_length", in->output_tokens);
+	if (write_hash_ids(r, w, i, in->input_length, in->hashes, err) < 0)
 		return -1;
-	jw_kv_double(w, "not_before_ms", (double)(query_i64(r->row, 2) - r->origin_ms));
+	jw_kv_double(w, "not_before_ms", (double)(in->start_ms - r->origin_ms));
 	return write_dependencies(r, w, i, err);
 }
 

@@ -1,5 +1,5 @@
 /* query.c: connections and statements: binding, stepping, SQLite's results as errors */
-#include "db.h"
+#include "numbers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -105,6 +105,8 @@ int db_open(const char *file, int flags, struct db **ret, struct ts_error *err)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_extended_result_codes(db->h, 1);
+	if (rc == SQLITE_OK)
+		rc = numbers_known(db->h);
 	if (rc != SQLITE_OK) {
 		db_error(db, rc, "cannot open the database", err);
 		db_close(db, err);
@@ -309,6 +311,11 @@ void query_bind_blob(struct query *q, int i, const void *p, size_t n)
 		note(q, sqlite3_bind_null(q->stmt, i));
 	else
 		note(q, sqlite3_bind_blob64(q->stmt, i, p, n, SQLITE_STATIC));
+}
+
+void query_bind_numbers(struct query *q, int i, const uint64_t *v, size_t n)
+{
+	note(q, numbers_bind(q->stmt, i, v, n));
 }
 
 void query_bind_null(struct query *q, int i)

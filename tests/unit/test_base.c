@@ -1,5 +1,6 @@
 /* test_base.c: errors, buffers, text, times, maps, digest: values worked out by hand */
 #include <check.h>
+#include <endian.h>
 #include <errno.h>
 #include <float.h>
 #include <stdio.h>
@@ -212,6 +213,16 @@ static const struct {
 	{123456789.123456, "123456789.123456"},
 	{999999999.999999, "999999999.999999"},
 	{-1e15, "-1000000000000000.0"},
+	{-0.0, "-0.0"},
+	{0.5, "0.5"},
+	{-12.25, "-12.25"},
+	{0.001, "0.001"},
+	{0.0005, "0.0005"},
+	{1234567890.125, "1234567890.125"},
+	{999999999999.999, "999999999999.999"},
+	{1000000000000.5, "1000000000000.5"},
+	{0.0009999999999999998, "0.0009999999999999998"},
+	{9999999999999998.0, "9999999999999998.0"},
 };
 
 START_TEST(doubles_read_back_to_the_same_bits)
@@ -316,6 +327,76 @@ START_TEST(u64_maps_keep_every_key_of_the_range)
 }
 END_TEST
 
+/* Keys of 8 little-endian bytes. */
+static uint64_t key_bytes(uint64_t key)
+{
+	return htole64(key);
+}
+
+START_TEST(u64_ids_count_up_in_the_order_of_first_sight)
+{
+	struct u64ids m = {0};
+	uint64_t keys[] = {key_bytes(7), key_bytes(UINT64_MAX), key_bytes(7), key_bytes(0)};
+	uint32_t got[4];
+	size_t first_new;
+
+	ck_assert_int_eq(u64ids_add(&m, keys, 4, got, &first_new), 0);
+	ck_assert(got[0] == 0 && got[1] == 1 && got[2] == 0 && got[3] == 2);
+	ck_assert_uint_eq(first_new, 0);
+	ck_assert_int_eq(u64ids_add(&m, keys + 1, 3, got, &first_new), 0);
+	ck_assert(got[0] == 1 && got[1] == 0 && got[2] == 2);
+	ck_assert_uint_eq(first_new, 3);
+	keys[1] = key_bytes(8);
+	ck_assert_int_eq(u64ids_add(&m, keys, 2, got, &first_new), 0);
+	ck_assert(got[0] == 0 && got[1] == 3);
+	ck_assert_uint_eq(first_new, 1);
+	ck_assert_uint_eq(m.count, 4);
+	u64ids_done(&m);
+}
+END_TEST
+
+/* Lists as prompts have them: the first part of an earlier list, then keys of their own, some of
+ * which another list has, too. Each key's number is worked out by counting. */
+START_TEST(u64_ids_are_those_of_a_plain_count)
+{
+	enum { KEYS = 200000, LENGTH = 64 };
+	uint32_t *number = malloc(KEYS * sizeof(*number)), got[LENGTH], count = 0;
+	uint64_t list[LENGTH], state = 1;
+	struct u64ids m = {0};
+
+	ck_assert_ptr_nonnull(number);
+	for (size_t i = 0; i < KEYS; i++)
+		number[i] = UINT32_MAX;
+	for (uint32_t round = 0; round < 8000; round++) {
+		uint32_t at = 0, expected[LENGTH];
+		size_t known = LENGTH, first_new;
+		bool fresh = false;
+
+		for (size_t i = 0; i < LENGTH; i++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			if (i == 0 || state >> 60 == 0)
+				at = (uint32_t)(state >> 32) % KEYS;
+			else
+				at = (at + 1) % KEYS;
+			list[i] = key_bytes((uint64_t)at * 0x9e3779b97f4a7c15u);
+			if (number[at] == UINT32_MAX) {
+				number[at] = count++;
+				known = fresh ? known : i;
+				fresh = true;
+			}
+			expected[i] = number[at];
+		}
+		ck_assert_int_eq(u64ids_add(&m, list, LENGTH, got, &first_new), 0);
+		ck_assert_mem_eq(got, expected, sizeof(got));
+		ck_assert_uint_eq(first_new, known);
+	}
+	ck_assert_uint_eq(m.count, count);
+	ck_assert_uint_gt(count, 65536);
+	u64ids_done(&m);
+	free(number);
+}
+END_TEST
+
 START_TEST(string_maps_number_strings_in_order)
 {
 	struct strmap m = {0};
@@ -391,6 +472,8 @@ int main(void)
 	tcase_add_test(t, times_are_written_in_utc_with_milliseconds);
 	tcase_add_test(t, names_that_are_not_utf8_show_their_bytes);
 	tcase_add_test(t, u64_maps_keep_every_key_of_the_range);
+	tcase_add_test(t, u64_ids_count_up_in_the_order_of_first_sight);
+	tcase_add_test(t, u64_ids_are_those_of_a_plain_count);
 	tcase_add_test(t, string_maps_number_strings_in_order);
 	tcase_add_test(t, the_digest_is_sha_256);
 	tcase_add_test(t, sums_and_products_saturate);

@@ -194,6 +194,71 @@ START_TEST(integers_have_three_forms)
 }
 END_TEST
 
+/* Runs of numbers that count up, across all changes of length, and others. */
+START_TEST(lists_are_written_as_their_numbers_one_by_one)
+{
+	static const uint32_t starts[] = {0,
+					  7,
+					  95,
+					  985,
+					  9990,
+					  99995,
+					  999999,
+					  9999999,
+					  99999999,
+					  999999999,
+					  UINT32_MAX - 20,
+					  5,
+					  5,
+					  3,
+					  UINT32_MAX};
+	static const enum json_numbers forms[] = {JSON_NUMBERS_DEFAULT, JSON_NUMBERS_STRING};
+	uint32_t list[6000];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		for (uint32_t k = 0; k < 20 && starts[i] <= UINT32_MAX - k; k++)
+			list[n++] = starts[i] + k;
+	for (uint32_t k = 0; n < ARRAY_LEN(list); k++)
+		list[n++] = 123 + k + k / 150 * 7;
+	for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+		for (size_t part = 0; part <= n; part += part < 400 ? 1 : 800) {
+			struct buf plain = BUF_INIT;
+			struct json_writer one;
+
+			begin(forms[f]);
+			jw_open_array(&w);
+			jw_u32s(&w, list, part);
+			jw_u64(&w, 1);
+			jw_close_array(&w);
+			jw_init(&one, &plain, forms[f]);
+			jw_open_array(&one);
+			for (size_t i = 0; i < part; i++)
+				jw_u64(&one, list[i]);
+			jw_u64(&one, 1);
+			jw_close_array(&one);
+			ck_assert_str_eq(out.data, plain.data);
+			ck_assert_uint_eq(out.len, plain.len);
+			buf_done(&plain);
+		}
+	}
+}
+END_TEST
+
+START_TEST(a_list_fills_a_buffer_to_its_end)
+{
+	static const uint32_t list[] = {1, 2, 3, 40};
+
+	buf_init(&out, 8);
+	jw_init(&w, &out, JSON_NUMBERS_DEFAULT);
+	jw_u32s(&w, list, 4);
+	ck_assert(!out.failed);
+	ck_assert_str_eq(out.data, "1,2,3,40");
+	jw_u32s(&w, list, 1);
+	ck_assert(out.failed);
+}
+END_TEST
+
 START_TEST(times_are_written_in_utc)
 {
 	jw_open_object(&w);
@@ -387,6 +452,8 @@ int main(void)
 	tcase_add_test(tc, commas_and_colons_are_put_where_they_belong);
 	tcase_add_test(tc, no_value_is_null);
 	tcase_add_test(tc, integers_have_three_forms);
+	tcase_add_test(tc, lists_are_written_as_their_numbers_one_by_one);
+	tcase_add_test(tc, a_list_fills_a_buffer_to_its_end);
 	tcase_add_test(tc, times_are_written_in_utc);
 	tcase_add_test(tc, pretty_output_is_indented_by_two_spaces);
 	tcase_add_test(tc, strings_stay_as_they_are_when_integers_are_quoted);
