@@ -109,11 +109,22 @@ struct sink *runfile_sink(struct runfile *rf);
 void runfile_stop_on(struct runfile *rf, const atomic_bool *stop);
 /* Writes what is batched. The connection then serves analysis, which may also write. */
 int runfile_flush(struct runfile *rf, struct ts_error *err);
-struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_publish or runfile_free */
+struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_seal or runfile_free */
 /* Makes the indexes and views. */
 int runfile_index(struct runfile *rf, struct ts_error *err);
-/* Syncs, renames to runs/HH/DIGEST-REV.db (HH: first two digits), syncs the folder. digest with or
- * without "sha256:". The run is not visible before its catalog commit. */
+/* The finished file of a run on its way to its name: complete, nothing synced. What it borrows from
+ * is the store alone; the runfile may go, and small ones that follow begin with its connection. */
+struct sealed;
+/* digest with or without "sha256:". Only runfile_free may follow. */
+int runfile_seal(struct runfile *rf, const char *digest, unsigned revision, struct sealed **ret,
+		 struct ts_error *err);
+/* Renames each to runs/HH/DIGEST-REV.db (HH: first two digits), syncs files and folders, all at
+ * once. errs[i] has no code where all of that worked. No run is visible before its catalog commit.
+ */
+void sealed_publish(struct sealed *const *all, struct ts_error *errs, size_t n);
+uint64_t sealed_bytes(const struct sealed *s);
+void sealed_free(struct sealed *s); /* unlinks unless published or renamed; takes NULL */
+/* Both, for one. */
 int runfile_publish(struct runfile *rf, const char *digest, unsigned revision, uint64_t *ret_bytes,
 		    struct ts_error *err);
 

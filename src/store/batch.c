@@ -267,6 +267,11 @@ int batch_flush(struct batch *b, struct ts_error *err)
 	return count ? insert(b, b->rows, count, err) : 0;
 }
 
+void batch_clear(struct batch *b)
+{
+	b->count = b->used = 0;
+}
+
 static size_t string_bytes(const struct batch *b, const unsigned char *row)
 {
 	size_t sum = 0;

@@ -44,5 +44,7 @@ void batch_free(struct batch *b); /* takes NULL; before the connection is closed
  * strings is inserted at once, after those before it. */
 int batch_add(struct batch *b, const void *row, struct ts_error *err);
 int batch_flush(struct batch *b, struct ts_error *err);
+/* Forgets the rows that were not inserted. */
+void batch_clear(struct batch *b);
 
 #endif

@@ -84,6 +84,11 @@ void db_set_deadline(struct db *db, int64_t deadline_ms)
 
 int db_open(const char *file, int flags, struct db **ret, struct ts_error *err)
 {
+	return db_open_in(file, flags, NULL, ret, err);
+}
+
+int db_open_in(const char *file, int flags, const char *vfs, struct db **ret, struct ts_error *err)
+{
 	struct db *db = calloc(1, sizeof(*db));
 
 	if (db)
@@ -92,7 +97,7 @@ int db_open(const char *file, int flags, struct db **ret, struct ts_error *err)
 		free(db);
 		return ts_error_nomem(err);
 	}
-	int rc = sqlite3_open_v2(file, &db->h, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(file, &db->h, flags | SQLITE_OPEN_NOMUTEX, vfs);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_extended_result_codes(db->h, 1);
