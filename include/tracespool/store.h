@@ -215,6 +215,20 @@ int catalog_commit(struct store *st, const struct run_record *run, bool replace,
 		   receipt_build_fn build, void *arg, enum commit_result *ret_result,
 		   struct run_record *ret_other, struct ts_error *err);
 
+/* Several of these in one transaction: what fails is left out and has err set, alone where the rest
+ * can stand. */
+#define CATALOG_ITEMS_MAX 64
+struct catalog_item {
+	const struct run_record *run;
+	receipt_build_fn build;
+	void *arg;
+	/* Results. other: of a duplicate or conflict without err; run_record_done it. */
+	enum commit_result result;
+	struct run_record other;
+	struct ts_error err;
+};
+void catalog_commit_all(struct store *st, struct catalog_item *items, size_t n, bool replace);
+
 /* Removes receipt `no` if it is in state failed: the drop went away. No such one is fine. */
 int catalog_forget_failed(struct store *st, uint64_t no, struct ts_error *err);
 /* The first receipt in state failed with a number above `after`. 1 found, 0 none. */

@@ -1,5 +1,5 @@
-/* runfile.c: builds the file of one run, private: rows, analysis, indexes; a small one in memory, by
- * a connection that serves the next small one too
+/* runfile.c: builds the file of one run, private: rows, analysis, indexes; a small one in memory,
+ * by a connection that serves the next small one too
  */
 #include <errno.h>
 #include <fcntl.h>
