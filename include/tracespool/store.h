@@ -129,8 +129,11 @@ int runfile_publish(struct runfile *rf, const char *digest, unsigned revision, u
 		    struct ts_error *err);
 
 /* One worker at a time for one digest: blocks until the digest is free. Held over look-up, publish
- * and commit, so the same bytes dropped twice at once become a run and a duplicate. */
+ * and commit, so the same bytes dropped twice at once become a run and a duplicate. Who holds
+ * others already must not wait for one. */
 int store_digest_lock(struct store *st, const char *digest, struct ts_error *err);
+/* The same without blocking: 1 held now; 0 it is not free; -1 err. */
+int store_digest_try(struct store *st, const char *digest, struct ts_error *err);
 void store_digest_unlock(struct store *st, const char *digest);
 /* Removes the file of a run that the catalog does not name (a commit that did not go through). */
 int store_unlink_run(struct store *st, const char *digest, unsigned revision, struct ts_error *err);
