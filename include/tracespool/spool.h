@@ -194,6 +194,23 @@ int spool_remove_receipt(struct spool *sp, const char *name, struct ts_error *er
 int spool_write_report(struct spool *sp, const char *quarantine_path, struct ts_str json,
 		       struct ts_error *err);
 
+/* ---- several drops at once ---- */
+
+#define SPOOL_AT_ONCE 64
+
+/* A drop that is ingested: its receipt, and where its source goes. */
+struct spool_settling {
+	const char *name; /* of the drop */
+	struct ts_str receipt;
+	const char *path; /* as for spool_move */
+	bool done;        /* result */
+};
+/* spool_write_receipt of each; what they wait for, they wait for together. What is not done is to
+ * be done one by one, which tells why. At most SPOOL_AT_ONCE. */
+void spool_write_receipts(struct spool *sp, struct spool_settling *all, size_t n);
+/* spool_move of those that are done, and stay so if that is simple and works. The same holds. */
+void spool_move_all(struct spool *sp, struct spool_settling *all, size_t n);
+
 /* ---- the watcher ---- */
 
 struct watcher_options {

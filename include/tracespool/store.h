@@ -128,18 +128,32 @@ struct sink *runfile_sink(struct runfile *rf);
 void runfile_stop_on(struct runfile *rf, const atomic_bool *stop);
 /* Writes what is batched. The connection then serves analysis, which may also write. */
 int runfile_flush(struct runfile *rf, struct ts_error *err);
-struct rows_seen runfile_seen(const struct runfile *rf); /* before runfile_index */
-struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_publish or runfile_free */
+struct rows_seen runfile_seen(const struct runfile *rf); /* before runfile_seal */
+struct db *runfile_db(struct runfile *rf); /* borrowed; until runfile_seal or runfile_free */
 /* Makes the indexes and views. */
 int runfile_index(struct runfile *rf, struct ts_error *err);
-/* Syncs, renames to runs/HH/DIGEST-REV.db (HH: first two digits), syncs the folder. digest with or
- * without "sha256:". The run is not visible before its catalog commit. */
+/* The finished file of a run on its way to its name: complete, nothing synced. What it borrows from
+ * is the store alone; the runfile may go, and small ones that follow begin with its connection. */
+struct sealed;
+/* digest with or without "sha256:". Only runfile_free may follow. */
+int runfile_seal(struct runfile *rf, const char *digest, unsigned revision, struct sealed **ret,
+		 struct ts_error *err);
+/* Renames each to runs/HH/DIGEST-REV.db (HH: first two digits), syncs files and folders, all at
+ * once. errs[i] has no code where all of that worked. No run is visible before its catalog commit.
+ */
+void sealed_publish(struct sealed *const *all, struct ts_error *errs, size_t n);
+uint64_t sealed_bytes(const struct sealed *s);
+void sealed_free(struct sealed *s); /* unlinks unless published or renamed; takes NULL */
+/* Both, for one. */
 int runfile_publish(struct runfile *rf, const char *digest, unsigned revision, uint64_t *ret_bytes,
 		    struct ts_error *err);
 
 /* One worker at a time for one digest: blocks until the digest is free. Held over look-up, publish
- * and commit, so the same bytes dropped twice at once become a run and a duplicate. */
+ * and commit, so the same bytes dropped twice at once become a run and a duplicate. Who holds
+ * others already must not wait for one. */
 int store_digest_lock(struct store *st, const char *digest, struct ts_error *err);
+/* The same without blocking: 1 held now; 0 it is not free; -1 err. */
+int store_digest_try(struct store *st, const char *digest, struct ts_error *err);
 void store_digest_unlock(struct store *st, const char *digest);
 /* Removes the file of a run that the catalog does not name (a commit that did not go through). */
 int store_unlink_run(struct store *st, const char *digest, unsigned revision, struct ts_error *err);
@@ -223,6 +237,20 @@ typedef int (*receipt_build_fn)(void *arg, uint64_t no, enum commit_result resul
 int catalog_commit(struct store *st, const struct run_record *run, bool replace,
 		   receipt_build_fn build, void *arg, enum commit_result *ret_result,
 		   struct run_record *ret_other, struct ts_error *err);
+
+/* Several of these in one transaction: what fails is left out and has err set, alone where the rest
+ * can stand. */
+#define CATALOG_ITEMS_MAX 64
+struct catalog_item {
+	const struct run_record *run;
+	receipt_build_fn build;
+	void *arg;
+	/* Results. other: of a duplicate or conflict without err; run_record_done it. */
+	enum commit_result result;
+	struct run_record other;
+	struct ts_error err;
+};
+void catalog_commit_all(struct store *st, struct catalog_item *items, size_t n, bool replace);
 
 /* Removes receipt `no` if it is in state failed: the drop went away. No such one is fine. */
 int catalog_forget_failed(struct store *st, uint64_t no, struct ts_error *err);

@@ -1,5 +1,5 @@
-/* commit.c: an accepted drop becomes a run: analysis, publishing, catalog, receipt, in the order of
- * durability (house rules 3, step 5)
+/* commit.c: an accepted drop becomes a run, as far as that goes without waiting for the disk:
+ * look-up, analysis, the finished file; group.c does the rest
  */
 #include "room.h"
 
@@ -9,14 +9,6 @@
 #include "tracespool/analyze.h"
 #include "tracespool/log.h"
 #include "tracespool/util.h"
-
-struct commit {
-	struct drop *d;
-	struct run_record run;
-	struct pending receipt;
-	struct arena keep;
-	struct buf source, summary, summary_gzip;
-};
 
 static void log_ingested(const struct drop *d, const struct run_record *run)
 {
@@ -41,24 +33,17 @@ static void log_duplicate(const struct drop *d, const struct run_record *other)
 }
 
 /* The bytes are a run already: only a receipt. */
-static int commit_duplicate(struct commit *c, const struct run_record *other, struct ts_error *err)
+static void become_duplicate(struct commit *c)
 {
 	struct pending *p = &c->receipt;
-	enum commit_result result;
 
 	p->doc.state = "duplicate";
-	p->doc.run_id = other->id;
-	p->doc.run_kind = other->kind;
-	p->doc.run_digest = other->digest;
-	if (pending_choose(p, err) < 0 ||
-	    catalog_commit(c->d->in->store, NULL, false, pending_build, p, &result, NULL, err) < 0)
-		return -1;
-	log_duplicate(c->d, other);
-	settle_drop(c->d, &p->record);
-	return 0;
+	p->doc.run_id = c->other.id;
+	p->doc.run_kind = c->other.kind;
+	p->doc.run_digest = c->other.digest;
 }
 
-/* Looks for what is there before the costly part begins. 1: all is done; 0: go on; -1: err. */
+/* Looks for what is there before the costly part begins. 1: a duplicate; 0: go on; -1: err. */
 static int look_up(struct commit *c, struct ts_error *err)
 {
 	CLEAN(db_releasep) struct db *db = NULL;
@@ -69,14 +54,9 @@ static int look_up(struct commit *c, struct ts_error *err)
 
 	if (store_catalog_db(in->store, 0, &db, err) < 0)
 		return -1;
-	rc = catalog_run_by_digest(db, c->d->load.digest, &other, err);
-	if (rc != 0) {
-		db_release(TAKE(db));
-		if (rc > 0 && commit_duplicate(c, &other, err) < 0)
-			rc = -1;
-		run_record_done(&other);
+	rc = catalog_run_by_digest(db, c->d->load.digest, &c->other, err);
+	if (rc != 0)
 		return rc;
-	}
 	if (CONF_LIVE(in->conf->ingest.on_run_id_conflict) == CONFLICT_REPLACE)
 		return 0;
 	rc = catalog_run(db, c->run.id, &other, &by_id);
@@ -136,26 +116,38 @@ static int analyze(struct commit *c, struct ts_error *err)
 	return 0;
 }
 
-static int publish(struct commit *c, struct ts_error *err)
+static int seal(struct commit *c, struct ts_error *err)
 {
-	struct load *l = &c->d->load;
-	uint64_t bytes;
+	struct runfile *rf = c->d->load.rf;
 
 	worker_stamp(c->d->w, true);
-	if (runfile_index(l->rf, err) < 0)
+	if (runfile_index(rf, err) < 0)
 		return -1;
 	worker_stamp(c->d->w, true);
-	return runfile_publish(l->rf, c->run.digest, c->run.revision, &bytes, err);
+	return runfile_seal(rf, c->run.digest, c->run.revision, &c->sealed, err);
 }
 
-/* The file of a commit that did not go through, unless the catalog names it after all. */
-static void take_back(struct commit *c)
+static void describe_receipt(struct commit *c)
+{
+	struct pending *p = &c->receipt;
+
+	p->doc.run_id = c->run.id;
+	p->doc.run_kind = c->run.kind;
+	p->doc.run_digest = c->run.digest;
+	p->doc.counts = &c->d->load.counts;
+	p->doc.warnings = c->run.issues;
+}
+
+void commit_take_back(struct commit *c)
 {
 	CLEAN(db_releasep) struct db *db = NULL;
 	struct ts_error err = TS_ERROR_INIT;
 	struct run_record other = {0};
-	int rc = store_catalog_db(c->d->in->store, 0, &db, &err);
+	int rc;
 
+	if (!c->sealed)
+		return;
+	rc = store_catalog_db(c->d->in->store, 0, &db, &err);
 	if (rc == 0)
 		rc = catalog_run_by_digest(db, c->run.digest, &other, &err);
 	if (rc > 0)
@@ -167,44 +159,16 @@ static void take_back(struct commit *c)
 		log_error("ingest", "run file left over", c->d->text, &err);
 }
 
-static int commit_run(struct commit *c, struct ts_error *err)
+void commit_log(const struct commit *c, const struct catalog_item *item)
 {
-	struct ingest *in = c->d->in;
-	struct pending *p = &c->receipt;
-	bool replace = CONF_LIVE(in->conf->ingest.on_run_id_conflict) == CONFLICT_REPLACE;
-	enum commit_result result;
-
-	worker_stamp(c->d->w, true);
-	c->run.ingested_ms = time_now_ms();
-	p->doc.run_id = c->run.id;
-	p->doc.run_kind = c->run.kind;
-	p->doc.run_digest = c->run.digest;
-	p->doc.counts = &c->d->load.counts;
-	p->doc.warnings = c->run.issues;
-	if (catalog_commit(in->store, &c->run, replace, pending_build, p, &result, NULL, err) < 0) {
-		take_back(c);
-		return -1;
-	}
-	if (result == COMMIT_CONFLICT) {
-		take_back(c);
-		log_error("ingest", "refused", c->d->text, &p->conflict);
-	} else {
+	if (!c->sealed)
+		log_duplicate(c->d, &c->other);
+	else if (item->result == COMMIT_DUPLICATE)
+		log_duplicate(c->d, &item->other);
+	else if (item->result == COMMIT_CONFLICT)
+		log_error("ingest", "refused", c->d->text, &c->receipt.conflict);
+	else
 		log_ingested(c->d, &c->run);
-	}
-	settle_drop(c->d, &p->record);
-	return 0;
-}
-
-static int commit_locked(struct commit *c, struct ts_error *err)
-{
-	int rc = look_up(c, err);
-
-	if (rc != 0)
-		return rc < 0 ? -1 : 0;
-	if (pending_choose(&c->receipt, err) < 0 || describe_source(c, err) < 0 ||
-	    analyze(c, err) < 0 || publish(c, err) < 0)
-		return -1;
-	return commit_run(c, err);
 }
 
 static int describe_run(struct commit *c, struct ts_error *err)
@@ -242,28 +206,62 @@ static int describe_run(struct commit *c, struct ts_error *err)
 	return salvage_describe(l, &c->keep, &run->salvaged, err);
 }
 
-int commit_drop(struct drop *d, struct ts_error *err)
+static int prepare_locked(struct commit *c, struct ts_error *err)
 {
-	struct commit c = {
+	int rc = look_up(c, err);
+
+	if (rc < 0 || pending_choose(&c->receipt, err) < 0)
+		return -1;
+	if (rc > 0) {
+		become_duplicate(c);
+		return 0;
+	}
+	if (describe_source(c, err) < 0 || analyze(c, err) < 0 || seal(c, err) < 0)
+		return -1;
+	describe_receipt(c);
+	return 0;
+}
+
+/* Who waits for a digest must hold none: the other worker may wait for that. */
+static int lock_digest(struct commit *c, struct ts_error *err)
+{
+	struct drop *d = c->d;
+	int rc = store_digest_try(d->in->store, d->load.digest, err);
+
+	if (rc == 0) {
+		group_finish(d->w);
+		rc = store_digest_lock(d->in->store, d->load.digest, err) < 0 ? -1 : 1;
+	}
+	c->locked = rc > 0;
+	return rc > 0 ? 0 : -1;
+}
+
+int commit_prepare(struct commit *c, struct drop *d, struct ts_error *err)
+{
+	*c = (struct commit){
 		.d = d,
 		.source = BUF_INIT,
 		.summary = BUF_INIT,
 		.summary_gzip = BUF_INIT,
 	};
-	int rc = -1;
-
-	pending_init(&c.receipt, d, "ingested");
+	pending_init(&c->receipt, d, "ingested");
 	worker_stamp(d->w, true);
-	if (describe_run(&c, err) == 0 &&
-	    store_digest_lock(d->in->store, d->load.digest, err) == 0) {
-		rc = commit_locked(&c, err);
-		store_digest_unlock(d->in->store, d->load.digest);
-	}
+	int rc = describe_run(c, err) < 0 || lock_digest(c, err) < 0 ? -1 : prepare_locked(c, err);
+
 	worker_stamp(d->w, false);
-	pending_done(&c.receipt);
-	buf_done(&c.source);
-	buf_done(&c.summary);
-	buf_done(&c.summary_gzip);
-	arena_done(&c.keep);
 	return rc;
+}
+
+void commit_done(struct commit *c)
+{
+	if (c->locked)
+		store_digest_unlock(c->d->in->store, c->d->load.digest);
+	c->locked = false;
+	sealed_free(TAKE(c->sealed));
+	run_record_done(&c->other);
+	pending_done(&c->receipt);
+	buf_done(&c->source);
+	buf_done(&c->summary);
+	buf_done(&c->summary_gzip);
+	arena_done(&c->keep);
 }

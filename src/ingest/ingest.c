@@ -11,6 +11,8 @@
 
 #define WAIT_MAX_MS (5 * 60000) /* between two tries of a drop that cannot be read */
 #define RETRY_MAX_MS 30000      /* where the store or the disk is in the way */
+/* Below it a drop is quick to read (a gzip file counts eightfold). */
+#define SMALL_BYTES ((uint64_t)256 << 10)
 
 void ingest_changed(const struct ingest *in)
 {
@@ -156,7 +158,7 @@ static void remove_old_receipt(struct drop *d)
 		log_error("ingest", "old receipt not removed", d->text, &err);
 }
 
-static struct task_result settled(const struct drop *d)
+struct task_result drop_settled(const struct drop *d)
 {
 	struct task_result later = {.verdict = TASK_LATER};
 
@@ -169,7 +171,7 @@ static struct task_result settled(const struct drop *d)
 	return later;
 }
 
-static struct task_result judge(struct drop *d, bool adopted, const struct ts_error *reason)
+struct task_result drop_judge(struct drop *d, bool adopted, const struct ts_error *reason)
 {
 	struct ts_error err = TS_ERROR_INIT;
 
@@ -180,57 +182,101 @@ static struct task_result judge(struct drop *d, bool adopted, const struct ts_er
 		return fail_drop(d, reason, adopted);
 	if (refuse_drop(d, reason, &err) < 0)
 		return fail_drop(d, &err, true);
-	return settled(d);
+	return drop_settled(d);
 }
 
-static struct task_result work(struct drop *d)
+/* Small enough to wait for others, and for others to wait for. */
+static bool is_small(const struct drop *d)
+{
+	uint64_t size = drop_size(d).v;
+
+	if (input_name_is_gzip(d->task->name))
+		size = u64_mul_sat(size, 8);
+	return !d->claim.folder && size < SMALL_BYTES;
+}
+
+/* From .active/ into the group. False: it ends here, with *ret. */
+static bool join(struct drop *d, struct commit *c, struct task_result *ret)
 {
 	struct load_watch watch = drop_watch(d);
+	struct ts_error err = TS_ERROR_INIT;
+	bool small = is_small(d);
+
+	if (!small)
+		group_finish(d->w);
+	if (load_run(&d->load, d->in->store, &d->claim, d->in->conf,
+		     CONF_LIVE(d->in->conf->ingest.salvage) == SWITCH_ON, &watch, &err) < 0) {
+		*ret = drop_judge(d, true, &err);
+		return false;
+	}
+	if (commit_prepare(c, d, &err) < 0) {
+		commit_done(c);
+		*ret = drop_judge(d, true, &err);
+		return false;
+	}
+	/* What was read is the run file's now; others follow. */
+	runfile_free(TAKE(d->load.rf));
+	close_fd(&d->claim.fd);
+	d->claim.fd = -1;
+	group_join(d->w->group);
+	if (!small || d->task->probe)
+		group_finish(d->w);
+	return true;
+}
+
+/* False: it ends here, with *ret. */
+static bool work(struct drop *d, struct commit *c, struct task_result *ret)
+{
 	struct ts_error err = TS_ERROR_INIT;
 	struct ts_error failure = TS_ERROR_INIT;
 	bool adopted;
 	int rc;
 
+	*ret = (struct task_result){.verdict = TASK_OVER};
 	rc = take_drop(d, &err);
 	if (rc == 0) {
 		forget_gone(d);
-		return (struct task_result){.verdict = TASK_OVER};
+		return false;
 	}
 	adopted = rc > 0 || err.code->fate == TS_FATE_REFUSE;
 	if (d->task->found && adopted) {
 		int known = recover_drop(d, rc < 0 ? &err : NULL, &failure);
 
-		if (known < 0)
-			return judge(d, true, &failure);
-		if (known > 0)
-			return settled(d);
+		if (known) {
+			*ret = known < 0 ? drop_judge(d, true, &failure) : drop_settled(d);
+			return false;
+		}
 	}
 	if (adopted) {
 		remove_old_receipt(d);
 		ingest_changed(d->in);
 	}
-	if (rc < 0 ||
-	    load_run(&d->load, d->in->store, &d->claim, d->in->conf,
-		     CONF_LIVE(d->in->conf->ingest.salvage) == SWITCH_ON, &watch, &err) < 0 ||
-	    commit_drop(d, &err) < 0)
-		return judge(d, adopted, &err);
-	return settled(d);
+	if (rc > 0)
+		return join(d, c, ret);
+	*ret = drop_judge(d, adopted, &err);
+	return false;
 }
 
-struct task_result ingest_drop(struct ingest *in, struct worker *w, struct task *task)
+void ingest_drop(struct worker *w, struct task *task)
 {
-	struct drop d = {.in = in, .w = w, .task = task, .begun_ms = time_mono_ms()};
-	struct task_result result;
+	struct task_result result = {.verdict = TASK_OVER};
+	struct commit *c;
+	struct drop *d;
 
-	if (below_floor(in))
-		return (struct task_result){
+	group_place(w->group, &d, &c);
+	*d = (struct drop){.in = w->in, .w = w, .task = task, .begun_ms = time_mono_ms()};
+	d->claim.fd = -1;
+	text_name(ts_str_c(task->name), d->text, sizeof(d->text));
+	if (below_floor(w->in))
+		result = (struct task_result){
 			.verdict = TASK_FIRST,
 			.pause = ts_code_get(TS_E_DISK_FLOOR)->code,
 		};
-	d.claim.fd = -1;
-	text_name(ts_str_c(task->name), d.text, sizeof(d.text));
-	result = task->look_only ? look_for_drop(&d) : work(&d);
-	load_done(&d.load);
-	claim_done(&d.claim);
-	return result;
+	else if (task->look_only)
+		result = look_for_drop(d);
+	else if (work(d, c, &result))
+		return;
+	load_done(&d->load);
+	claim_done(&d->claim);
+	drop_over(w, task, &result);
 }

@@ -10,6 +10,7 @@
 #include "tracespool/util.h"
 
 #define WORKERS_MAX 256
+#define GROUPED_MAX 512 /* drops in the groups of all workers */
 
 void worker_stamp(struct worker *w, bool in_store)
 {
@@ -23,29 +24,35 @@ static void worker_rest(struct worker *w)
 	atomic_store_explicit(&w->in_store, false, memory_order_relaxed);
 }
 
+void drop_over(struct worker *w, struct task *task, const struct task_result *result)
+{
+	switch (tasks_finish(&w->in->tasks, task, result)) {
+	case TASKS_PAUSED:
+		log_line(LOG_L_WARN, "ingest", "paused code=%s", result->pause);
+		break;
+	case TASKS_RESUMED:
+		log_line(LOG_L_NOTICE, "ingest", "resumed");
+		break;
+	case TASKS_SAME:
+		break;
+	}
+}
+
+/* Drops are grouped only while more of them wait: a single one is never held up. */
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
-	struct ingest *in = w->in;
+	struct tasks *tasks = &w->in->tasks;
 	struct task *task;
 
-	while ((task = tasks_take(&in->tasks))) {
-		struct task_result result;
-
-		worker_stamp(w, false);
-		result = ingest_drop(in, w, task);
-		switch (tasks_finish(&in->tasks, task, &result)) {
-		case TASKS_PAUSED:
-			log_line(LOG_L_WARN, "ingest", "paused code=%s", result.pause);
-			break;
-		case TASKS_RESUMED:
-			log_line(LOG_L_NOTICE, "ingest", "resumed");
-			break;
-		case TASKS_SAME:
-			break;
-		}
+	while ((task = tasks_take(tasks))) {
+		do {
+			worker_stamp(w, false);
+			ingest_drop(w, task);
+		} while (group_is_open(w->group) && (task = tasks_take_waiting(tasks)));
+		group_finish(w);
 		worker_rest(w);
-		ingest_changed(in);
+		ingest_changed(w->in);
 	}
 	return NULL;
 }
@@ -72,11 +79,14 @@ static int start_workers(struct ingest *in, struct ts_error *err)
 	in->workers = calloc(n, sizeof(*in->workers));
 	if (!in->workers)
 		return ts_error_nomem(err);
+	in->worker_room = n;
 	while (in->worker_count < n) {
 		struct worker *w = &in->workers[in->worker_count];
 		int rc;
 
 		w->in = in;
+		if (group_new(GROUPED_MAX / n, &w->group, err) < 0)
+			return -1;
 		rc = pthread_create(&w->thread, NULL, worker_main, w);
 		if (rc != 0)
 			return ts_error_sys(err, TS_E_START, rc, "worker thread cannot be started");
@@ -142,6 +152,8 @@ void ingest_stop(struct ingest *in)
 	if (!in)
 		return;
 	ingest_quiesce(in);
+	for (size_t i = 0; in->workers && i <= in->worker_count && i < in->worker_room; i++)
+		group_free(in->workers[i].group);
 	free(in->workers);
 	tasks_done(&in->tasks);
 	free(in);

@@ -11,9 +11,12 @@
 #include "load.h"
 #include "tasks.h"
 
+struct group;
+
 struct worker {
 	struct ingest *in;
 	pthread_t thread;
+	struct group *group;
 	_Atomic int64_t stamp_ms; /* monotonic; 0: idle */
 	atomic_bool in_store;     /* since the stamp it may wait for the disk */
 };
@@ -27,7 +30,7 @@ struct ingest {
 	struct tasks tasks;
 	atomic_bool stop;
 	struct worker *workers;
-	size_t worker_count, joined;
+	size_t worker_count, worker_room, joined;
 };
 
 /* ---- pool.c ---- */
@@ -49,7 +52,14 @@ struct drop {
 	bool settled;         /* the source is where it belongs */
 };
 
-struct task_result ingest_drop(struct ingest *in, struct worker *w, struct task *task);
+/* Takes the drop as far as it gets alone. It is over then, or waits in the worker's group. */
+void ingest_drop(struct worker *w, struct task *task);
+/* Gives the task back. */
+void drop_over(struct worker *w, struct task *task, const struct task_result *result);
+/* What the fate of an error makes of a drop that was claimed. */
+struct task_result drop_judge(struct drop *d, bool adopted, const struct ts_error *reason);
+/* The receipt is in the catalog, and settle_drop was tried. */
+struct task_result drop_settled(const struct drop *d);
 void ingest_changed(const struct ingest *in);
 /* Stops with the room, stamps the worker. */
 struct load_watch drop_watch(struct drop *d);
@@ -57,12 +67,6 @@ struct load_watch drop_watch(struct drop *d);
 struct opt_u64 drop_size(const struct drop *d);
 
 int64_t claim_mtime_ns(const struct claim *c);
-
-/* ---- commit.c ---- */
-
-/* What was read becomes a run, or a duplicate, each with its receipt; the source is moved. -1: err;
- * with a fate of refuse nothing is stored yet. */
-int commit_drop(struct drop *d, struct ts_error *err);
 
 /* ---- refuse.c ---- */
 
@@ -84,6 +88,41 @@ int pending_build(void *arg, uint64_t no, enum commit_result result, const struc
 /* Chooses what becomes of a source that is not refused (spool.after). */
 int pending_choose(struct pending *p, struct ts_error *err);
 
+/* ---- commit.c ---- */
+
+/* A drop that was read, on its way into the catalog. */
+struct commit {
+	struct drop *d;
+	struct run_record run;
+	struct run_record other; /* the run that the bytes are already */
+	struct pending receipt;
+	struct arena keep;
+	struct buf source, summary, summary_gzip;
+	struct sealed *sealed; /* NULL: of a duplicate */
+	bool locked;
+};
+/* All that needs no disk: the run's file is finished, or the drop is a duplicate. -1: err;
+ * commit_done is due either way. May finish the worker's group. */
+int commit_prepare(struct commit *c, struct drop *d, struct ts_error *err);
+/* The file of a commit that did not go through goes, unless the catalog names it after all. */
+void commit_take_back(struct commit *c);
+void commit_log(const struct commit *c, const struct catalog_item *item);
+void commit_done(struct commit *c);
+
+/* ---- group.c: drops that are made durable together ---- */
+
+/* limit: of drops; at least 1. */
+int group_new(size_t limit, struct group **ret, struct ts_error *err);
+void group_free(struct group *g); /* empty; takes NULL */
+/* The place of the next drop; nobody else's until group_join or the next call. */
+void group_place(struct group *g, struct drop **ret_drop, struct commit **ret_commit);
+/* What is in that place waits for group_finish. */
+void group_join(struct group *g);
+/* Is there room, and no reason to be done at once? */
+bool group_is_open(const struct group *g);
+/* Files synced and renamed, one transaction, receipts, moves; the tasks are given back. */
+void group_finish(struct worker *w);
+
 /* Quarantine with report and receipt. -1: that could not be stored (err). */
 int refuse_drop(struct drop *d, const struct ts_error *reason, struct ts_error *err);
 /* Receipt `failed`. retry_ms: wall clock, or 0. Failures to write it are only logged. */
@@ -94,6 +133,9 @@ void report_failure(struct drop *d, const struct ts_error *reason, int64_t retry
 /* Writes the files of a receipt that the catalog holds and puts the source where it says. Sets
  * d->settled. May be done again at any time until it is settled. */
 void settle_drop(struct drop *d, const struct receipt_record *r);
+/* The same for new receipts of several drops, at most SPOOL_AT_ONCE. */
+void settle_drops(struct drop *const *drops, const struct receipt_record *const *receipts,
+		  size_t n);
 
 /* ---- gone.c ---- */
 

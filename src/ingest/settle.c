@@ -185,3 +185,45 @@ void settle_drop(struct drop *d, const struct receipt_record *r)
 	worker_stamp(d->w, false);
 	free(s.path);
 }
+
+/* The usual: into the archive, in a few steps for all. What does not go so is left to
+ * settle_drop, which may always be done again. */
+void settle_drops(struct drop *const *drops, const struct receipt_record *const *receipts, size_t n)
+{
+	struct spool_settling all[SPOOL_AT_ONCE];
+	struct buf texts[SPOOL_AT_ONCE];
+	size_t of[SPOOL_AT_ONCE], count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct receipt_record *r = receipts[i];
+		struct buf *text = &texts[count];
+
+		drops[i]->settled = false;
+		if (action_of(r) != SOURCE_ARCHIVED)
+			continue;
+		*text = (struct buf)BUF_INIT;
+		buf_add(text, r->json.p, r->json.n);
+		buf_putc(text, '\n');
+		if (text->failed) {
+			buf_done(text);
+			continue;
+		}
+		all[count] = (struct spool_settling){
+			.name = drops[i]->task->name,
+			.receipt = ts_str(text->data, text->len),
+			.path = r->source_path.p,
+		};
+		of[count++] = i;
+	}
+	if (count) {
+		spool_write_receipts(drops[0]->in->spool, all, count);
+		spool_move_all(drops[0]->in->spool, all, count);
+	}
+	for (size_t k = 0; k < count; k++) {
+		drops[of[k]]->settled = all[k].done;
+		buf_done(&texts[k]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!drops[i]->settled)
+			settle_drop(drops[i], receipts[i]);
+}

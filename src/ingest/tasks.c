@@ -255,6 +255,15 @@ static void wait_until(struct tasks *t, int64_t mono_ms)
 		pthread_cond_timedwait(&t->wake, &t->lock, &ts);
 }
 
+static void begin_work(struct tasks *t, struct task *task)
+{
+	list_remove(&t->queue, task);
+	task->state = TASK_BUSY;
+	task->probe = t->paused != NULL;
+	t->probing = t->probing || task->probe;
+	t->busy++;
+}
+
 struct task *tasks_take(struct tasks *t)
 {
 	struct task *task = NULL;
@@ -274,13 +283,20 @@ struct task *tasks_take(struct tasks *t)
 			until = t->probe_ms;
 		wait_until(t, until);
 	}
-	if (task) {
-		list_remove(&t->queue, task);
-		task->state = TASK_BUSY;
-		task->probe = t->paused != NULL;
-		t->probing = t->probing || task->probe;
-		t->busy++;
-	}
+	if (task)
+		begin_work(t, task);
+	pthread_mutex_unlock(&t->lock);
+	return task;
+}
+
+struct task *tasks_take_waiting(struct tasks *t)
+{
+	struct task *task;
+
+	pthread_mutex_lock(&t->lock);
+	task = t->stop || t->paused ? NULL : t->queue.first;
+	if (task)
+		begin_work(t, task);
 	pthread_mutex_unlock(&t->lock);
 	return task;
 }

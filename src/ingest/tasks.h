@@ -85,6 +85,8 @@ void tasks_forget_offers(struct tasks *t, struct task *task);
 
 /* Blocks for the next task; NULL: stop. */
 struct task *tasks_take(struct tasks *t);
+/* The next one if there is one now and nothing is paused, else NULL. */
+struct task *tasks_take_waiting(struct tasks *t);
 /* Gives a task back; it must not be touched afterwards. */
 enum tasks_event tasks_finish(struct tasks *t, struct task *task, const struct task_result *result);
 

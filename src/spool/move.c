@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "tracespool/sync.h"
 
 #define TARGET_MODE 0750
 
@@ -218,6 +219,14 @@ int spool_quarantine_path(struct spool *sp, const char *name, uint64_t receipt_n
 
 /* ---- moving ---- */
 
+/* The folders that drops were moved to, each open once while they come in a row. */
+struct targets {
+	struct sync_item items[SPOOL_AT_ONCE + 1]; /* the last: .active/ */
+	size_t count;
+	const char *path; /* that the last one was opened for, to this length */
+	size_t length;
+};
+
 static int move_error(struct ts_error *err, int sys, const char *path)
 {
 	return ts_error_sys(err, TS_E_IO, sys, "drop cannot be moved to %s", path);
@@ -281,6 +290,52 @@ int spool_move(struct spool *sp, const char *name, const char *path, struct ts_e
 	if (!sys)
 		sys = sync_folder(sp->active_fd);
 	return sys ? move_error(err, sys, path) : 0;
+}
+
+/* The folder of a path, open: that of the last one or the next of the list. -1: not to be had. */
+static int target_folder(struct spool *sp, const char *path, struct targets *t,
+			 const char **ret_base)
+{
+	size_t length = (size_t)(strrchr(path, '/') - path);
+	const char *base;
+
+	if (t->count && t->length == length && !memcmp(t->path, path, length)) {
+		*ret_base = path + length + 1;
+		return 0;
+	}
+	if (open_parent(sp, path, &t->items[t->count].fd, &base))
+		return -1;
+	t->items[t->count++].folder = true;
+	t->path = path;
+	t->length = length;
+	*ret_base = base;
+	return 0;
+}
+
+void spool_move_all(struct spool *sp, struct spool_settling *all, size_t n)
+{
+	struct targets t = {.count = 0};
+	size_t of[SPOOL_AT_ONCE];
+	const char *base;
+
+	CHECK(n <= SPOOL_AT_ONCE);
+	for (size_t i = 0; i < n; i++) {
+		if (!all[i].done)
+			continue;
+		all[i].done = strchr(all[i].path, '/') &&
+			      !target_folder(sp, all[i].path, &t, &base) &&
+			      !rename_noreplace(sp->active_fd, all[i].name, t.items[t.count - 1].fd,
+						base);
+		of[i] = t.count - 1;
+	}
+	t.items[t.count] = (struct sync_item){.fd = sp->active_fd, .folder = true};
+	if (t.count)
+		sync_all(t.items, t.count + 1);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].done)
+			all[i].done = !t.items[of[i]].sys && !t.items[t.count].sys;
+	for (size_t i = 0; i < t.count; i++)
+		close_fd(&t.items[i].fd);
 }
 
 int spool_delete(struct spool *sp, const char *name, struct ts_error *err)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "tracespool/sync.h"
 
 #define ACTIVE ".active"
 #define RECEIPTS ".receipts"
@@ -22,9 +23,7 @@
 
 int sync_folder(int fd)
 {
-	if (!fsync(fd) || errno == EINVAL || errno == EROFS)
-		return 0;
-	return errno;
+	return sync_one(fd, true);
 }
 
 int open_or_make(int dir_fd, const char *name, mode_t mode, bool follow, int *ret_fd,

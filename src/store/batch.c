@@ -271,6 +271,12 @@ int batch_flush(struct batch *b, struct ts_error *err)
 	return count ? insert(b, b->rows, count, err) : 0;
 }
 
+void batch_clear(struct batch *b)
+{
+	b->count = b->used = 0;
+	b->seen = (struct rows_seen){0};
+}
+
 /* Notes what is seen of the row; returns the bytes of its strings. */
 static size_t look_at(struct batch *b, const unsigned char *row)
 {

@@ -44,7 +44,9 @@ void batch_free(struct batch *b); /* takes NULL; before the connection is closed
  * strings is inserted at once, after those before it. */
 int batch_add(struct batch *b, const void *row, struct ts_error *err);
 int batch_flush(struct batch *b, struct ts_error *err);
-/* Of all rows since batch_new. */
+/* Forgets the rows that were not inserted, and what was seen of all. */
+void batch_clear(struct batch *b);
+/* Of all rows since batch_new or batch_clear. */
 struct rows_seen batch_seen(const struct batch *b);
 
 #endif

@@ -14,23 +14,21 @@ enum {
 	CHECKPOINT_BYTES = 4 * 1024 * 1024, /* a commit writes the log back above this */
 };
 
-/* What changes in memory when the transaction is through. */
-struct change {
-	int64_t quarantined;
-	uint64_t bytes_added, bytes_removed;
-	bool listed;
-	int64_t ingested_ms;
-	char old_digest[DIGEST_TEXT + 1]; /* of the run that was replaced; empty: none */
-	unsigned old_revision;
-};
-
-static int begin(struct store *st, struct ts_error *err)
+int catalog_begin(struct store *st, struct ts_error *err)
 {
 	return db_exec(st->writer, "begin immediate", err);
 }
 
-/* Ends the transaction as `result` says and settles the counters. The first error stays. */
-static int end(struct store *st, int result, const struct change *c, struct ts_error *err)
+static void count_change(struct store *st, const struct catalog_change *c)
+{
+	atomic_fetch_add(&st->quarantined, (uint64_t)c->quarantined);
+	atomic_fetch_add(&st->runs_bytes, c->bytes_added - c->bytes_removed);
+	if (c->ingested_ms > atomic_load(&st->last_ingested_ms))
+		atomic_store(&st->last_ingested_ms, c->ingested_ms);
+}
+
+int catalog_end(struct store *st, int result, const struct catalog_change *c, size_t n,
+		struct ts_error *err)
 {
 	uint64_t change = 0;
 	struct query *q;
@@ -56,10 +54,8 @@ static int end(struct store *st, int result, const struct change *c, struct ts_e
 		store_note_write(st, err);
 		return -1;
 	}
-	atomic_fetch_add(&st->quarantined, (uint64_t)c->quarantined);
-	atomic_fetch_add(&st->runs_bytes, c->bytes_added - c->bytes_removed);
-	if (c->ingested_ms > atomic_load(&st->last_ingested_ms))
-		atomic_store(&st->last_ingested_ms, c->ingested_ms);
+	for (size_t i = 0; i < n; i++)
+		count_change(st, &c[i]);
 	atomic_store(&st->change, change);
 	atomic_store(&st->committing, false);
 
@@ -176,7 +172,7 @@ static int insert_members(struct db *db, const char *statement, uint64_t run_no,
 	return 0;
 }
 
-static int insert_run_row(struct store *st, const struct run_record *run, struct change *c,
+static int insert_run_row(struct store *st, const struct run_record *run, struct catalog_change *c,
 			  uint64_t *ret_no, struct ts_error *err)
 {
 	struct query *q;
@@ -210,7 +206,7 @@ static int insert_run_row(struct store *st, const struct run_record *run, struct
 
 /* A segment with the name of its recording, which only this transaction knows, in place of its
  * prefix. A summary that has to change is kept plain only. */
-static int insert_segment(struct store *st, const struct run_record *run, struct change *c,
+static int insert_segment(struct store *st, const struct run_record *run, struct catalog_change *c,
 			  struct ts_error *err)
 {
 	struct segment_place place = {.name = BUF_INIT};
@@ -236,7 +232,7 @@ static int insert_segment(struct store *st, const struct run_record *run, struct
 	return result;
 }
 
-static int insert_run(struct store *st, const struct run_record *run, struct change *c,
+static int insert_run(struct store *st, const struct run_record *run, struct catalog_change *c,
 		      struct ts_error *err)
 {
 	uint64_t no;
@@ -247,7 +243,7 @@ static int insert_run(struct store *st, const struct run_record *run, struct cha
 }
 
 static int remove_run(struct store *st, const struct run_record *old, const char *why,
-		      struct change *c, struct ts_error *err)
+		      struct catalog_change *c, struct ts_error *err)
 {
 	struct query *q;
 
@@ -286,8 +282,8 @@ static int judge(struct store *st, const struct run_record *run, enum commit_res
 	return n < 0 ? -1 : 0;
 }
 
-static int insert_receipt(struct store *st, const struct receipt_record *r, struct change *c,
-			  struct ts_error *err)
+static int insert_receipt(struct store *st, const struct receipt_record *r,
+			  struct catalog_change *c, struct ts_error *err)
 {
 	struct query *q;
 
@@ -341,130 +337,110 @@ static int next_receipt_no(struct store *st, uint64_t *ret, struct ts_error *err
 }
 
 /* The part of a commit between begin and end. */
-static int write_commit(struct store *st, const struct run_record *run, bool replace,
-			receipt_build_fn build, void *arg, enum commit_result *result,
-			struct run_record *other, struct change *c, struct ts_error *err)
+static int write_commit(struct store *st, struct catalog_item *item, bool replace,
+			struct catalog_change *c)
 {
+	const struct run_record *run = item->run;
+	struct run_record *other = &item->other;
 	struct receipt_record receipt = {0};
+	struct ts_error *err = &item->err;
 
-	if (run && judge(st, run, result, other, err) < 0)
+	if (run && judge(st, run, &item->result, other, err) < 0)
 		return -1;
-	if (*result == COMMIT_CONFLICT && replace) {
+	if (item->result == COMMIT_CONFLICT && replace) {
 		if (remove_run(st, other, "replaced", c, err) < 0)
 			return -1;
-		*result = COMMIT_DONE;
+		item->result = COMMIT_DONE;
 	}
 	if (next_receipt_no(st, &receipt.no, err) < 0 ||
-	    build(arg, receipt.no, *result, *result == COMMIT_DONE ? NULL : other, &receipt, err) <
-		    0)
+	    item->build(item->arg, receipt.no, item->result,
+			item->result == COMMIT_DONE ? NULL : other, &receipt, err) < 0)
 		return -1;
 	if (insert_receipt(st, &receipt, c, err) < 0 || remove_superseded(st, &receipt, err) < 0)
 		return -1;
-	return run && *result == COMMIT_DONE ? insert_run(st, run, c, err) : 0;
+	return run && item->result == COMMIT_DONE ? insert_run(st, run, c, err) : 0;
+}
+
+/* One of several: what fails is undone alone. -1: nothing of the transaction is left. */
+static int write_item(struct store *st, struct catalog_item *item, bool replace, bool alone,
+		      struct catalog_change *c, struct ts_error *err)
+{
+	*c = (struct catalog_change){0};
+	if (!alone && db_exec(st->writer, "savepoint item", err) < 0)
+		return -1;
+	if (write_commit(st, item, replace, c) == 0)
+		return alone ? 0 : db_exec(st->writer, "release item", err);
+	*c = (struct catalog_change){0};
+	/* SQLite rolls all of it back by itself on some errors. */
+	if (alone || sqlite3_get_autocommit(st->writer->h)) {
+		*err = item->err;
+		return -1;
+	}
+	return db_exec(st->writer, "rollback to item; release item", err);
+}
+
+static void forget_replaced(struct store *st, const struct catalog_change *c)
+{
+	struct ts_error later = TS_ERROR_INIT;
+
+	/* A file that stays is found at the next start (store_remove_orphans). */
+	if (c->old_digest[0])
+		store_unlink_run(st, c->old_digest, c->old_revision, &later);
+}
+
+void catalog_commit_all(struct store *st, struct catalog_item *items, size_t n, bool replace)
+{
+	struct catalog_change changes[CATALOG_ITEMS_MAX];
+	struct ts_error err = TS_ERROR_INIT;
+	size_t i = 0;
+
+	CHECK(n <= CATALOG_ITEMS_MAX);
+	for (; i < n; i++) {
+		items[i].result = COMMIT_DONE;
+		items[i].other = (struct run_record){0};
+		ts_error_init(&items[i].err);
+	}
+	i = 0;
+	pthread_mutex_lock(&st->write_lock);
+	int result = catalog_begin(st, &err);
+
+	if (result == 0) {
+		while (result == 0 && i < n) {
+			result = write_item(st, &items[i], replace, n == 1, &changes[i], &err);
+			i++;
+		}
+		result = catalog_end(st, result, changes, i, &err);
+	} else {
+		store_note_write(st, &err);
+	}
+	pthread_mutex_unlock(&st->write_lock);
+	for (i = 0; i < n; i++) {
+		if (result < 0)
+			items[i].err = err;
+		else
+			forget_replaced(st, &changes[i]);
+		if (items[i].err.code || items[i].result == COMMIT_DONE)
+			run_record_done(&items[i].other);
+	}
 }
 
 int catalog_commit(struct store *st, const struct run_record *run, bool replace,
 		   receipt_build_fn build, void *arg, enum commit_result *ret_result,
 		   struct run_record *ret_other, struct ts_error *err)
 {
-	enum commit_result result = COMMIT_DONE;
-	struct run_record other = {0};
-	struct change c = {0};
+	struct catalog_item item = {.run = run, .build = build, .arg = arg};
 
-	pthread_mutex_lock(&st->write_lock);
-	int n = begin(st, err);
-
-	if (n == 0)
-		n = end(st, write_commit(st, run, replace, build, arg, &result, &other, &c, err),
-			&c, err);
-	else
-		store_note_write(st, err);
-	pthread_mutex_unlock(&st->write_lock);
-	if (n == 0 && c.old_digest[0]) {
-		struct ts_error later = TS_ERROR_INIT;
-
-		/* A file that stays is found at the next start (store_remove_orphans). */
-		store_unlink_run(st, c.old_digest, c.old_revision, &later);
+	catalog_commit_all(st, &item, 1, replace);
+	if (item.err.code) {
+		*err = item.err;
+		return -1;
 	}
-	if (n == 0)
-		*ret_result = result;
-	if (n == 0 && result != COMMIT_DONE && ret_other)
-		*ret_other = other;
+	*ret_result = item.result;
+	if (ret_other && item.result != COMMIT_DONE)
+		*ret_other = item.other;
 	else
-		run_record_done(&other);
-	return n;
-}
-
-static int write_update(struct store *st, const struct receipt_record *r, struct change *c,
-			struct ts_error *err)
-{
-	struct query *q;
-
-	if (query_open(st->writer, "receipt_state", &q, err) < 0)
-		return -1;
-	query_bind_u64(q, 1, r->no);
-	int n = query_step(q, err);
-	bool was = n == 1 && ts_str_is(query_str(q, 0), "quarantined");
-
-	query_close(q);
-	if (n < 0)
-		return -1;
-	if (n == 0)
-		return ts_error_set(err, TS_E_UNKNOWN_RECEIPT, "receipt %llu is not there",
-				    (unsigned long long)r->no);
-	c->quarantined = (int64_t)ts_str_is(r->state, "quarantined") - was;
-	if (query_open(st->writer, "receipt_update", &q, err) < 0)
-		return -1;
-	query_bind_u64(q, 1, r->no);
-	query_bind_str(q, 2, r->state);
-	query_bind_str(q, 3, r->code);
-	if (r->final_ms)
-		query_bind_i64(q, 4, r->final_ms);
-	query_bind_str(q, 5, r->run_id);
-	query_bind_blob(q, 6, r->source_path.p, r->source_path.n);
-	query_bind_u64(q, 7, r->kept);
-	query_bind_str(q, 8, r->json);
-	return query_run(q, err);
-}
-
-int catalog_update_receipt(struct store *st, const struct receipt_record *r, struct ts_error *err)
-{
-	struct change c = {0};
-
-	pthread_mutex_lock(&st->write_lock);
-	int n = begin(st, err);
-
-	if (n == 0)
-		n = end(st, write_update(st, r, &c, err), &c, err);
-	else
-		store_note_write(st, err);
-	pthread_mutex_unlock(&st->write_lock);
-	return n;
-}
-
-static int delete_failed(struct store *st, uint64_t no, struct ts_error *err)
-{
-	struct query *q;
-
-	if (query_open(st->writer, "receipt_forget_failed", &q, err) < 0)
-		return -1;
-	query_bind_u64(q, 1, no);
-	return query_run(q, err);
-}
-
-int catalog_forget_failed(struct store *st, uint64_t no, struct ts_error *err)
-{
-	struct change c = {0};
-
-	pthread_mutex_lock(&st->write_lock);
-	int n = begin(st, err);
-
-	if (n == 0)
-		n = end(st, delete_failed(st, no, err), &c, err);
-	else
-		store_note_write(st, err);
-	pthread_mutex_unlock(&st->write_lock);
-	return n;
+		run_record_done(&item.other);
+	return 0;
 }
 
 int catalog_load_counters(struct store *st, struct ts_error *err)

@@ -4,6 +4,24 @@
 
 #include "folder.h"
 
+/* ---- catalog.c: the writer's transactions, under the writer's lock ---- */
+
+/* What changes in memory when the transaction is through. */
+struct catalog_change {
+	int64_t quarantined;
+	uint64_t bytes_added, bytes_removed;
+	bool listed;
+	int64_t ingested_ms;
+	char old_digest[DIGEST_TEXT + 1]; /* of the run that was replaced; empty: none */
+	unsigned old_revision;
+};
+
+int catalog_begin(struct store *st, struct ts_error *err);
+/* Ends the transaction as `result` says and settles the counters by the n changes. The first error
+ * stays. */
+int catalog_end(struct store *st, int result, const struct catalog_change *c, size_t n,
+		struct ts_error *err);
+
 /* A run by exactly this id. 1 found, 0 none. Tombstones do not count. */
 int catalog_find_run(struct db *db, struct ts_str id, struct run_record *ret, struct ts_error *err);
 

@@ -39,6 +39,8 @@ struct query {
 
 /* Opens a database file (or a URI) for one thread at a time. */
 int db_open(const char *file, int flags, struct db **ret, struct ts_error *err);
+/* The same in a file system of SQLite by name; NULL: the usual one. */
+int db_open_in(const char *file, int flags, const char *vfs, struct db **ret, struct ts_error *err);
 /* Finalizes what is at rest and closes. The result is that of SQLite: work that could not be
  * written shows here. Takes NULL. */
 int db_close(struct db *db, struct ts_error *err);

@@ -15,6 +15,8 @@
 #define RUN_PATH_MAX (3 + DIGEST_HEX + 16)
 
 struct digest_hold;
+struct image;
+struct runfile;
 
 struct pool {
 	struct db *idle; /* newest first */
@@ -31,6 +33,8 @@ struct store {
 
 	pthread_mutex_t pool_lock;
 	struct pool catalog_pool, run_pool;
+	struct runfile *spare; /* blank ones, of both kinds */
+	unsigned spare_count;
 
 	pthread_mutex_t digest_lock;
 	pthread_cond_t digest_free;
@@ -55,10 +59,10 @@ int store_migrate_to(struct db *db, const struct sql_text *steps, void (*still_s
 
 /* Runs sql/run/KIND-PART.sql. */
 int run_schema(struct db *db, enum run_kind kind, const char *part, struct ts_error *err);
-/* Writes an empty run file with all tables, indexes and views, for a run of few rows. */
-int blank_write(int fd, enum run_kind kind, struct ts_error *err);
-/* The same into a database without a name, in which nothing is yet. */
-int blank_copy(struct db *to, enum run_kind kind, struct ts_error *err);
+/* An empty run file with all tables, indexes and views, for runs of few rows. */
+int blank_image(enum run_kind kind, const struct image **ret, struct ts_error *err);
+/* Closes what runfile_free kept for the next run. */
+void runfile_drain(struct store *st);
 
 /* The path of a run's file below runs/. False: not a digest. digest with or without "sha256:". */
 bool store_run_path(const char *digest, unsigned revision, char out[static RUN_PATH_MAX]);

@@ -91,6 +91,11 @@ static void configure(void)
 
 int db_open(const char *file, int flags, struct db **ret, struct ts_error *err)
 {
+	return db_open_in(file, flags, NULL, ret, err);
+}
+
+int db_open_in(const char *file, int flags, const char *vfs, struct db **ret, struct ts_error *err)
+{
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct db *db = calloc(1, sizeof(*db));
 
@@ -101,7 +106,7 @@ int db_open(const char *file, int flags, struct db **ret, struct ts_error *err)
 		free(db);
 		return ts_error_nomem(err);
 	}
-	int rc = sqlite3_open_v2(file, &db->h, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(file, &db->h, flags | SQLITE_OPEN_NOMUTEX, vfs);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_extended_result_codes(db->h, 1);

@@ -1,31 +1,36 @@
-/* runfile.c: builds the file of one run: private, indexed at the end, synced, renamed */
+/* runfile.c: builds the file of one run, private: rows, analysis, indexes; a small one in memory,
+ * by a connection that serves the next small one too
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "batch.h"
 #include "folder.h"
+#include "memfile.h"
+#include "sealed.h"
 #include "sql.h"
 #include "tracespool/util.h"
 
 /* What a drop may have to be of few rows, and to be worth small pages. */
 #define BLANK_BYTES ((uint64_t)256 << 10)
 #define SMALL_BYTES ((uint64_t)1 << 20)
+/* Connections on blank files that are kept; as many as cores are at work on most machines. */
+#define SPARE_MAX 8
 
 struct runfile {
 	struct sink sink; /* first: the sink is the run file */
 	struct store *st; /* NULL: anonymous */
 	enum run_kind kind;
 	struct db *db;
-	int fd; /* of the private file; -1: anonymous */
-	char name[48];
-	bool blank; /* begun with all indexes */
-	bool indexed, published;
+	int fd; /* of the private file; -1: there is none (anonymous, in memory, sealed) */
+	char name[SEALED_NAME];
+	bool blank; /* begun with all indexes, in memory */
+	bool indexed, sealed;
 	struct batch *batches[ROW_KIND_COUNT];
+	struct runfile *next; /* of the spare ones */
 };
 
 static int take_row(struct sink *sink, enum row_kind kind, const void *row, struct ts_error *err)
@@ -47,16 +52,12 @@ static int make_private(struct runfile *rf, struct ts_error *err)
 	return 0;
 }
 
-static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error *err)
+static int open_private(struct runfile *rf, bool small, struct ts_error *err)
 {
 	char *file CLEAN(free_ptr) = NULL;
 	char sql[320];
-	bool small = size_hint < SMALL_BYTES;
 
-	rf->blank = size_hint < BLANK_BYTES;
 	if (rf->st && make_private(rf, err) < 0)
-		return -1;
-	if (rf->blank && rf->st && blank_write(rf->fd, rf->kind, err) < 0)
 		return -1;
 	if (rf->st && asprintf(&file, "%s/tmp/%s", rf->st->path, rf->name) < 0) {
 		file = NULL;
@@ -65,8 +66,6 @@ static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error 
 	/* Without a name SQLite makes a file of its own that vanishes. */
 	if (db_open(file ? file : "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &rf->db, err) < 0)
 		return -1;
-	if (rf->blank && !rf->st && blank_copy(rf->db, rf->kind, err) < 0)
-		return -1;
 	snprintf(sql, sizeof(sql),
 		 "pragma page_size = %d; pragma journal_mode = off; pragma synchronous = off; "
 		 "pragma locking_mode = exclusive; pragma cache_size = %d; "
@@ -74,7 +73,21 @@ static int open_private(struct runfile *rf, uint64_t size_hint, struct ts_error 
 		 "begin",
 		 small ? 4096 : 16384, small ? -2048 : -4096, RUN_APPLICATION_ID,
 		 STORE_RUN_REVISION);
-	return db_exec(rf->db, sql, err);
+	if (db_exec(rf->db, sql, err) < 0)
+		return -1;
+	return run_schema(rf->db, rf->kind, "tables", err);
+}
+
+static int open_blank(struct runfile *rf, struct ts_error *err)
+{
+	const struct image *image;
+
+	if (blank_image(rf->kind, &image, err) < 0 || memfile_open(image, &rf->db, err) < 0)
+		return -1;
+	return db_exec(rf->db,
+		       "pragma journal_mode = off; pragma synchronous = off; "
+		       "pragma cache_size = -2048; pragma temp_store = file; begin",
+		       err);
 }
 
 int run_schema(struct db *db, enum run_kind kind, const char *part, struct ts_error *err)
@@ -89,29 +102,57 @@ int run_schema(struct db *db, enum run_kind kind, const char *part, struct ts_er
 	return db_exec(db, sql, err);
 }
 
+static struct runfile *take_spare(struct store *st, enum run_kind kind)
+{
+	struct runfile *rf = NULL;
+
+	pthread_mutex_lock(&st->pool_lock);
+	for (struct runfile **at = &st->spare; *at && !rf; at = &(*at)->next) {
+		if ((*at)->kind != kind)
+			continue;
+		rf = *at;
+		*at = rf->next;
+		st->spare_count--;
+		break;
+	}
+	pthread_mutex_unlock(&st->pool_lock);
+	return rf;
+}
+
+static int create(struct runfile *rf, uint64_t size_hint, struct ts_error *err)
+{
+	if ((rf->blank ? open_blank(rf, err) : open_private(rf, size_hint < SMALL_BYTES, err)) < 0)
+		return -1;
+	for (unsigned i = 0; i < ROW_KIND_COUNT; i++)
+		if (row_shapes[i].kind == rf->kind &&
+		    batch_new(rf->db, &row_shapes[i], &rf->batches[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 int runfile_create(struct store *st, enum run_kind kind, uint64_t size_hint, struct runfile **ret,
 		   struct ts_error *err)
 {
-	struct runfile *rf = calloc(1, sizeof(*rf));
+	struct runfile *rf = st && size_hint < BLANK_BYTES ? take_spare(st, kind) : NULL;
 
+	if (rf) {
+		*ret = rf;
+		return 0;
+	}
+	rf = calloc(1, sizeof(*rf));
 	if (!rf)
 		return ts_error_nomem(err);
 	rf->sink.row = take_row;
 	rf->st = st;
 	rf->kind = kind;
 	rf->fd = -1;
-	if (open_private(rf, size_hint, err) < 0 ||
-	    (!rf->blank && run_schema(rf->db, kind, "tables", err) < 0))
-		goto fail;
-	for (unsigned i = 0; i < ROW_KIND_COUNT; i++)
-		if (row_shapes[i].kind == kind &&
-		    batch_new(rf->db, &row_shapes[i], &rf->batches[i], err) < 0)
-			goto fail;
+	rf->blank = size_hint < BLANK_BYTES;
+	if (create(rf, size_hint, err) < 0) {
+		runfile_free(rf);
+		return -1;
+	}
 	*ret = rf;
 	return 0;
-fail:
-	runfile_free(rf);
-	return -1;
 }
 
 static void drop_batches(struct runfile *rf)
@@ -120,18 +161,74 @@ static void drop_batches(struct runfile *rf)
 		batch_free(TAKE(rf->batches[i]));
 }
 
-void runfile_free(struct runfile *rf)
+static void drop_private(struct runfile *rf)
+{
+	if (rf->fd >= 0)
+		unlinkat(rf->st->tmp_fd, rf->name, 0);
+	close_fd(&rf->fd);
+	rf->fd = -1;
+}
+
+static void really_free(struct runfile *rf)
 {
 	struct ts_error ignored = TS_ERROR_INIT;
 
-	if (!rf)
-		return;
 	drop_batches(rf);
 	db_close(rf->db, &ignored);
-	if (rf->fd >= 0 && !rf->published)
-		unlinkat(rf->st->tmp_fd, rf->name, 0);
-	close_fd(&rf->fd);
+	drop_private(rf);
 	free(rf);
+}
+
+/* Blank again and in a transaction, as a new one. A connection on which anything was left
+ * unfinished is not worth the doubt. */
+static bool make_blank(struct runfile *rf)
+{
+	struct ts_error err = TS_ERROR_INIT;
+	const struct image *image;
+
+	for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(rf->db->h, s));)
+		if (sqlite3_stmt_busy(s))
+			return false;
+	for (unsigned i = 0; i < ROW_KIND_COUNT; i++)
+		if (rf->batches[i])
+			batch_clear(rf->batches[i]);
+	drop_private(rf);
+	runfile_stop_on(rf, NULL);
+	rf->indexed = rf->sealed = false;
+	return (sqlite3_get_autocommit(rf->db->h) || db_exec(rf->db, "commit", &err) == 0) &&
+	       blank_image(rf->kind, &image, &err) == 0 &&
+	       memfile_reset(rf->db, image, &err) == 0 && db_exec(rf->db, "begin", &err) == 0;
+}
+
+void runfile_free(struct runfile *rf)
+{
+	bool kept = false;
+
+	if (!rf)
+		return;
+	if (rf->blank && rf->st && rf->db && make_blank(rf)) {
+		pthread_mutex_lock(&rf->st->pool_lock);
+		kept = rf->st->spare_count < SPARE_MAX;
+		if (kept) {
+			rf->next = rf->st->spare;
+			rf->st->spare = rf;
+			rf->st->spare_count++;
+		}
+		pthread_mutex_unlock(&rf->st->pool_lock);
+	}
+	if (!kept)
+		really_free(rf);
+}
+
+void runfile_drain(struct store *st)
+{
+	while (st->spare) {
+		struct runfile *rf = st->spare;
+
+		st->spare = rf->next;
+		st->spare_count--;
+		really_free(rf);
+	}
 }
 
 void runfile_freep(struct runfile **rf)
@@ -187,54 +284,23 @@ int runfile_index(struct runfile *rf, struct ts_error *err)
 	return 0;
 }
 
-static int sync_fd(int fd, const char *what, struct ts_error *err)
+int runfile_seal(struct runfile *rf, const char *digest, unsigned revision, struct sealed **ret,
+		 struct ts_error *err)
 {
-	if (fsync(fd) == 0)
-		return 0;
-	return ts_error_sys(err, TS_E_INTERNAL, errno, "cannot sync %s", what);
-}
-
-/* Opens runs/HH, making it (and its name durable) if need be. */
-static int open_shelf(struct store *st, const char *run_path, int *ret, struct ts_error *err)
-{
-	char name[3] = {run_path[0], run_path[1], 0};
-
-	if (mkdirat(st->runs_fd, name, 0750) == 0) {
-		if (sync_fd(st->runs_fd, "the folder runs", err) < 0)
+	CHECK(rf->st && rf->indexed && !rf->sealed);
+	if (!rf->blank)
+		drop_batches(rf);
+	if (db_exec(rf->db, "commit", err) < 0)
+		return -1;
+	if (rf->blank) {
+		if (make_private(rf, err) < 0 || memfile_write(rf->db, rf->fd, err) < 0)
 			return -1;
-	} else if (errno != EEXIST) {
-		return ts_error_sys(err, TS_E_INTERNAL, errno, "cannot make runs/%s", name);
+	} else if (db_close(TAKE(rf->db), err) < 0) {
+		return -1;
 	}
-	int fd = openat(st->runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return ts_error_sys(err, TS_E_INTERNAL, errno, "cannot open runs/%s", name);
-	*ret = fd;
-	return 0;
-}
-
-int runfile_publish(struct runfile *rf, const char *digest, unsigned revision, uint64_t *ret_bytes,
-		    struct ts_error *err)
-{
-	char path[RUN_PATH_MAX];
-	int shelf CLEAN(close_fd) = -1;
-	struct stat s;
-
-	CHECK(rf->st && rf->indexed && !rf->published);
-	CHECK(store_run_path(digest, revision, path));
-	drop_batches(rf);
-	if (db_exec(rf->db, "commit", err) < 0 || db_close(TAKE(rf->db), err) < 0)
+	if (sealed_make(rf->st, rf->fd, rf->name, digest, revision, ret, err) < 0)
 		return -1;
-	if (sync_fd(rf->fd, "a run file", err) < 0 || open_shelf(rf->st, path, &shelf, err) < 0)
-		return -1;
-	if (fstat(rf->fd, &s) < 0)
-		return ts_error_sys(err, TS_E_INTERNAL, errno, "cannot look at a run file");
-	/* A file of that name is left from a commit that did not go through; it goes. */
-	if (renameat(rf->st->tmp_fd, rf->name, shelf, path + 3) < 0)
-		return ts_error_sys(err, TS_E_INTERNAL, errno, "cannot rename a run file");
-	rf->published = true;
-	if (sync_fd(shelf, "a folder of runs", err) < 0)
-		return -1;
-	*ret_bytes = (uint64_t)s.st_size;
+	rf->fd = -1;
+	rf->sealed = true;
 	return 0;
 }

@@ -24,21 +24,35 @@ static struct digest_hold **find_hold(struct store *st, const char *digest)
 	return at;
 }
 
-int store_digest_lock(struct store *st, const char *digest, struct ts_error *err)
+static int hold_digest(struct store *st, const char *digest, bool wait, struct ts_error *err)
 {
 	struct digest_hold *hold = calloc(1, sizeof(*hold));
+	bool free_now;
 
 	if (!hold)
 		return ts_error_nomem(err);
 	CHECK(strlen(digest) <= DIGEST_TEXT);
 	strcpy(hold->digest, digest);
 	pthread_mutex_lock(&st->digest_lock);
-	while (*find_hold(st, digest))
+	while (!(free_now = !*find_hold(st, digest)) && wait)
 		pthread_cond_wait(&st->digest_free, &st->digest_lock);
-	hold->next = st->held;
-	st->held = hold;
+	if (free_now) {
+		hold->next = st->held;
+		st->held = TAKE(hold);
+	}
 	pthread_mutex_unlock(&st->digest_lock);
-	return 0;
+	free(hold);
+	return free_now;
+}
+
+int store_digest_lock(struct store *st, const char *digest, struct ts_error *err)
+{
+	return hold_digest(st, digest, true, err) < 0 ? -1 : 0;
+}
+
+int store_digest_try(struct store *st, const char *digest, struct ts_error *err)
+{
+	return hold_digest(st, digest, false, err);
 }
 
 void store_digest_unlock(struct store *st, const char *digest)

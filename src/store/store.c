@@ -197,6 +197,7 @@ void store_close(struct store *st)
 	 * what cannot be written back stays in the log for the next start. */
 	pool_drain(&st->catalog_pool);
 	pool_drain(&st->run_pool);
+	runfile_drain(st);
 	db_close(st->writer, &ignored);
 	if (st->path && sqlite3_temp_directory &&
 	    strncmp(sqlite3_temp_directory, st->path, strlen(st->path)) == 0) {

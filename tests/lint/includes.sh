@@ -7,7 +7,7 @@ cd "${srcdir:-.}"
 bad=$(find src include -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 function room_of(header) { return header in room ? room[header] : "" }
 BEGIN {
-  n = split("util error codes buf text map log digest sd varint", h); for (i = 1; i <= n; i++) room[h[i]] = "base"
+  n = split("util error codes buf text map log digest sd sync varint", h); for (i = 1; i <= n; i++) room[h[i]] = "base"
   n = split("json fields writer", h); for (i = 1; i <= n; i++) room[h[i]] = "json"
   n = split("store list capture", h); for (i = 1; i <= n; i++) room[h[i]] = "store"
   n = split("conf input spool format rows analyze replay export ingest http", h)
