@@ -10,7 +10,12 @@
 #include "tracespool/text.h"
 
 /* A failed append shows in out->failed. */
-void varint_put(struct buf *out, uint64_t v);
+static inline void varint_put(struct buf *out, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		buf_putc(out, (char)(v | 0x80));
+	buf_putc(out, (char)v);
+}
 
 struct varint_reader {
 	const unsigned char *at, *end;
@@ -18,9 +23,31 @@ struct varint_reader {
 };
 
 /* Borrows the bytes. */
-struct varint_reader varint_open(struct ts_str bytes);
+static inline struct varint_reader varint_open(struct ts_str bytes)
+{
+	const char *p = bytes.p ? bytes.p : "";
+
+	return (struct varint_reader){.at = (const unsigned char *)p,
+				      .end = (const unsigned char *)p + bytes.n};
+}
+
 /* 0 once the bytes are damaged. */
-uint64_t varint_take(struct varint_reader *in);
+static inline uint64_t varint_take(struct varint_reader *in)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; !in->damaged && shift < 64 && in->at < in->end; shift += 7) {
+		uint64_t bits = *in->at & 0x7f;
+
+		if (shift == 63 && bits > 1)
+			break;
+		v |= bits << shift;
+		if (!(*in->at++ & 0x80))
+			return v;
+	}
+	in->damaged = true;
+	return 0;
+}
 
 /* The distance to - from, modulo 2^64, as a small number where both are close; and back. */
 static inline uint64_t varint_fold(uint64_t from, uint64_t to)

@@ -242,7 +242,6 @@ static int candle_record(struct format_state *st, const struct line *line, struc
 		st->counts->blank++;
 		return 0;
 	}
-	memset(&r, 0, sizeof(r));
 	if (candle_decode(&text, &st->space, &kind, &r, err) < 0)
 		return place_error(line, err);
 	if (take_record(st, kind, &r, line, sink, err) < 0) {

@@ -1,6 +1,8 @@
 /* candle_decode.c: a line of an execution trace to a record that is good in itself */
 #include "candle.h"
 
+#include <string.h>
+
 /* What a line says of its kind. Nothing of the line behind that is checked yet. */
 struct choice {
 	const struct candle_record *record; /* NULL: no kind that is known */
@@ -78,6 +80,8 @@ int candle_decode(const struct line_json *text, struct field_space *space,
 		return ts_error_nomem(err);
 	if (!choice.record)
 		return no_record(text, &space->scratch, &choice, err);
+	/* A row has members that no field of the table fills. */
+	memset(ret, 0, choice.record->table->size);
 	json_begin(&j, text->text.p, text->text.n, &space->scratch);
 	json_value(&j, &top);
 	if (!fields_read(&j, choice.record->table, ret, space) || json_end(&j) < 0)

@@ -283,6 +283,13 @@ static inline const char *take_plain(const struct field *f, const char *p, const
 		*(struct ts_str *)target = ts_str(p + 1, (size_t)(behind - p) - 1);
 		return behind + 1;
 	}
+	if (*p == '"' && f->type == FIELD_ENUM) {
+		behind = json_plain(p + 1, end);
+		if (*behind != '"' || behind >= end ||
+		    !find_word(f->arg, ts_str(p + 1, (size_t)(behind - p) - 1), target))
+			return NULL;
+		return behind + 1;
+	}
 	if (f->type != FIELD_U64 && f->type != FIELD_OPT_U64)
 		return NULL;
 	behind = json_plain_u64(p, end, &v);

@@ -199,12 +199,33 @@ int json_end(struct json *j)
 	return 0;
 }
 
+/* Is it the first member, with a plain string, as producers write what tells the kind of a record?
+ */
+static bool first_is(const char *text, size_t len, const char *name, struct json_value *ret)
+{
+	size_t n = strlen(name);
+	const char *p = text + n + 5, *end = text + len;
+
+	if (len < n + 6 || memcmp(text, "{\"", 2) != 0 || !json_same(text + 2, name, n) ||
+	    memcmp(text + n + 2, "\":\"", 3) != 0)
+		return false;
+	const char *quote = json_plain(p, end);
+
+	if (quote == end || *quote != '"')
+		return false;
+	ret->type = JSON_STRING;
+	ret->str = ts_str(p, (size_t)(quote - p));
+	return true;
+}
+
 enum json_type json_find(const char *text, size_t len, const char *name, struct json_value *ret,
 			 struct arena *scratch)
 {
 	struct ts_str key;
 	struct json j;
 
+	if (first_is(text, len, name, ret))
+		return JSON_STRING;
 	json_begin(&j, text, len, scratch);
 	if (json_value(&j, ret) != JSON_OBJECT)
 		return ret->type = JSON_NONE;

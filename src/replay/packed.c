@@ -9,6 +9,8 @@
  */
 #include "lower.h"
 
+#include "tracespool/varint.h"
+
 enum {
 	FLAG_OUTPUT_IDS = 1,
 	FLAG_PREFIX_RESET = 2,
@@ -18,36 +20,18 @@ enum {
 
 #define IDS_MAX 125000000 /* SQLite holds no longer blob of hashes */
 
-static void put(struct buf *out, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		buf_putc(out, (char)(v | 0x80));
-	buf_putc(out, (char)v);
-}
-
-/* Small numbers for what lies close on either side. */
-static uint64_t fold(int64_t d)
-{
-	return d < 0 ? ((uint64_t)-d << 1) - 1 : (uint64_t)d << 1;
-}
-
-static int64_t unfold(uint64_t v)
-{
-	return v & 1 ? -(int64_t)(v >> 1) - 1 : (int64_t)(v >> 1);
-}
-
 static void put_ids(struct buf *out, const struct numbers *ids)
 {
 	int64_t expected = 0;
 
 	for (size_t at = 0, n; at < ids->n; at += n) {
-		uint64_t begin = fold((int64_t)ids->v[at] - expected) << 1;
+		uint64_t begin = varint_fold((uint64_t)expected, ids->v[at]) << 1;
 
 		for (n = 1; at + n < ids->n && ids->v[at + n] == ids->v[at] + n; n++)
 			;
-		put(out, begin + (n > 1));
+		varint_put(out, begin + (n > 1));
 		if (n > 1)
-			put(out, n);
+			varint_put(out, n);
 		expected = (int64_t)ids->v[at] + (int64_t)n;
 	}
 }
@@ -57,9 +41,9 @@ static void put_list(struct buf *out, const struct numbers *list, uint32_t near)
 {
 	int64_t last = near;
 
-	put(out, list->n);
+	varint_put(out, list->n);
 	for (size_t k = 0; k < list->n; k++) {
-		put(out, fold((int64_t)list->v[k] - last));
+		varint_put(out, varint_fold((uint64_t)last, list->v[k]));
 		last = list->v[k];
 	}
 }
@@ -71,18 +55,18 @@ void row_pack(const struct row *row, bool agentic, struct buf *out)
 	if (agentic)
 		flags |= (row->prefix_reset ? FLAG_PREFIX_RESET : 0) | (unsigned)row->kind
 									       << KIND_SHIFT;
-	put(out, flags);
-	put(out, row->offset_ms);
-	put(out, row->input_length);
-	put(out, row->output_tokens);
+	varint_put(out, flags);
+	varint_put(out, row->offset_ms);
+	varint_put(out, row->input_length);
+	varint_put(out, row->output_tokens);
 	put_ids(out, &row->ids);
 	put_ids(out, &row->output);
 	if (!agentic)
 		return;
 	put_list(out, &row->waits, row->no);
 	if (row->waits.n) {
-		put(out, row->gap_ms);
-		put(out, row->busy_ms);
+		varint_put(out, row->gap_ms);
+		varint_put(out, row->busy_ms);
 		put_list(out, &row->tools, row->no);
 	}
 	put_list(out, &row->branches, row->no);
@@ -90,32 +74,10 @@ void row_pack(const struct row *row, bool agentic, struct buf *out)
 
 /* ---- back ---- */
 
-struct reader {
-	const unsigned char *at, *end;
-	bool damaged;
-};
-
-static uint64_t take(struct reader *in)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 64 && in->at < in->end; shift += 7) {
-		uint64_t bits = *in->at & 0x7f;
-
-		if (shift == 63 && bits > 1)
-			break;
-		v |= bits << shift;
-		if (!(*in->at++ & 0x80))
-			return v;
-	}
-	in->damaged = true;
-	return 0;
-}
-
 /* base moved by a folded distance; damaged if that is no number of 32 bits. */
-static uint32_t take_near(struct reader *in, int64_t base, uint64_t folded)
+static uint32_t take_near(struct varint_reader *in, int64_t base, uint64_t folded)
 {
-	int64_t v = folded >> 34 ? -1 : base + unfold(folded);
+	int64_t v = folded >> 34 ? -1 : (int64_t)varint_unfold((uint64_t)base, folded);
 
 	if (v >= 0 && v < NONE)
 		return (uint32_t)v;
@@ -123,14 +85,15 @@ static uint32_t take_near(struct reader *in, int64_t base, uint64_t folded)
 	return 0;
 }
 
-static int take_ids(struct reader *in, uint64_t count, struct numbers *ids, struct ts_error *err)
+static int take_ids(struct varint_reader *in, uint64_t count, struct numbers *ids,
+		    struct ts_error *err)
 {
 	int64_t expected = 0;
 
 	if (count > IDS_MAX)
 		in->damaged = true;
 	while (!in->damaged && ids->n < count) {
-		uint64_t word = take(in), n = word & 1 ? take(in) : 1;
+		uint64_t word = varint_take(in), n = word & 1 ? varint_take(in) : 1;
 		uint32_t first = take_near(in, expected, word >> 1);
 
 		if (!n || n > count - ids->n || n > NONE - first)
@@ -143,14 +106,15 @@ static int take_ids(struct reader *in, uint64_t count, struct numbers *ids, stru
 	return 0;
 }
 
-static int take_list(struct reader *in, uint32_t near, struct numbers *list, struct ts_error *err)
+static int take_list(struct varint_reader *in, uint32_t near, struct numbers *list,
+		     struct ts_error *err)
 {
-	uint64_t n = take(in);
+	uint64_t n = varint_take(in);
 	int64_t last = near;
 
 	/* Each takes a byte at least. */
 	for (; n > 0 && !in->damaged; n--) {
-		uint32_t v = take_near(in, last, take(in));
+		uint32_t v = take_near(in, last, varint_take(in));
 
 		if (!in->damaged && numbers_add(list, v, err) < 0)
 			return -1;
@@ -159,14 +123,14 @@ static int take_list(struct reader *in, uint32_t near, struct numbers *list, str
 	return 0;
 }
 
-static int take_agentic(struct reader *in, struct row *row, struct ts_error *err)
+static int take_agentic(struct varint_reader *in, struct row *row, struct ts_error *err)
 {
 	row->gap_ms = row->busy_ms = 0;
 	if (take_list(in, row->no, &row->waits, err) < 0)
 		return -1;
 	if (row->waits.n) {
-		row->gap_ms = take(in);
-		row->busy_ms = take(in);
+		row->gap_ms = varint_take(in);
+		row->busy_ms = varint_take(in);
 		if (take_list(in, row->no, &row->tools, err) < 0)
 			return -1;
 	}
@@ -176,18 +140,17 @@ static int take_agentic(struct reader *in, struct row *row, struct ts_error *err
 int row_unpack(struct ts_str bytes, uint64_t block_size, bool agentic, struct row *row,
 	       struct ts_error *err)
 {
-	const char *p = bytes.p ? bytes.p : "";
-	struct reader in = {(const unsigned char *)p, (const unsigned char *)p + bytes.n,
-			    !block_size};
-	uint64_t flags = take(&in), outputs = 0;
+	struct varint_reader in = varint_open(bytes);
+	uint64_t flags = varint_take(&in), outputs = 0;
 
+	in.damaged |= !block_size;
 	row->ids.n = row->output.n = row->waits.n = row->branches.n = row->tools.n = 0;
 	row->has_output_ids = flags & FLAG_OUTPUT_IDS;
 	row->prefix_reset = flags & FLAG_PREFIX_RESET;
 	row->kind = (enum request_kind)(flags >> KIND_SHIFT & 3);
-	row->offset_ms = take(&in);
-	row->input_length = take(&in);
-	row->output_tokens = take(&in);
+	row->offset_ms = varint_take(&in);
+	row->input_length = varint_take(&in);
+	row->output_tokens = varint_take(&in);
 	if (flags >= FLAGS_END || row->offset_ms > INT64_MAX ||
 	    row->output_tokens > UINT64_MAX - row->input_length)
 		in.damaged = true;
