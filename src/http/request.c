@@ -73,11 +73,7 @@ int request_take_place(struct request *rq, struct ts_error *err)
 
 static void begin_running(struct request *rq)
 {
-	struct http *h = rq->http;
-
-	pthread_mutex_lock(&h->lock);
-	h->running++;
-	pthread_mutex_unlock(&h->lock);
+	atomic_fetch_add(&rq->http->running, 1);
 	rq->counted = true;
 }
 
@@ -88,9 +84,11 @@ static void end_running(struct request *rq)
 	if (!rq->counted)
 		return;
 	rq->counted = false;
+	/* Who waits for this has set stopping before it looked. */
+	if (atomic_fetch_sub(&h->running, 1) != 1 || !atomic_load(&h->stopping))
+		return;
 	pthread_mutex_lock(&h->lock);
-	if (--h->running == 0)
-		pthread_cond_broadcast(&h->idle);
+	pthread_cond_broadcast(&h->idle);
 	pthread_mutex_unlock(&h->lock);
 }
 

@@ -137,7 +137,7 @@ static void wait_idle(struct http *h, int64_t deadline_ms)
 			      .tv_nsec = (long)(deadline_ms % 1000) * 1000000};
 
 	pthread_mutex_lock(&h->lock);
-	while (h->running > 0 && !atomic_load(&h->cut))
+	while (atomic_load(&h->running) > 0 && !atomic_load(&h->cut))
 		if (pthread_cond_timedwait(&h->idle, &h->lock, &at) == ETIMEDOUT)
 			break;
 	pthread_mutex_unlock(&h->lock);

@@ -56,9 +56,9 @@ struct http {
 	atomic_bool cut;      /* streams end too */
 	atomic_uint streams;  /* places taken */
 
-	pthread_mutex_t lock; /* of running */
+	pthread_mutex_t lock; /* of idle */
 	pthread_cond_t idle;
-	unsigned running;
+	atomic_uint running; /* requests */
 
 	atomic_int_least64_t log_second; /* problems.c: lines of this second, lines left out */
 	atomic_uint log_lines, log_left_out;
