@@ -438,41 +438,6 @@ START_TEST(rows_of_a_kind_stay_in_the_order_of_the_calls)
 }
 END_TEST
 
-static struct rows_seen seen_of(struct store *st, const struct row_op *op)
-{
-	struct runfile *rf = bench_runfile(st, RUN_EXECUTION);
-
-	put(rf, ROW_OP, op);
-	flush(rf);
-	struct rows_seen seen = runfile_seen(rf);
-
-	runfile_free(rf);
-	return seen;
-}
-
-/* Small run files follow each other in one connection: each knows of its own rows only. */
-START_TEST(what_was_seen_of_rows_is_that_of_the_file)
-{
-	struct bench b;
-
-	bench_open(&b);
-	struct rows_seen seen = seen_of(b.st, &(struct row_op){.duration_ns = 5,
-							       .timestamp_ns = UINT64_C(1) << 53,
-							       .output_dense_bytes = {2, true},
-							       .shape.json = TS_STR("[12,7]")});
-
-	ck_assert_uint_eq(seen.number_bits, (UINT64_C(1) << 53) + 7);
-	ck_assert_uint_eq(seen.shape_bytes, 6);
-	seen = seen_of(b.st, &(struct row_op){.duration_ns = 8,
-					      .output_dense_bytes = {UINT64_MAX, false},
-					      .op_name = TS_STR("[1,2,3,4,5]"),
-					      .shape.json = TS_STR("[]")});
-	ck_assert_uint_eq(seen.number_bits, 8);
-	ck_assert_uint_eq(seen.shape_bytes, 2);
-	bench_close(&b);
-}
-END_TEST
-
 START_TEST(a_stop_ends_what_is_done_in_a_run_file)
 {
 	struct runfile *rf = bench_runfile(NULL, RUN_EXECUTION);
@@ -508,7 +473,6 @@ int main(void)
 	tcase_add_test(t, a_negative_zero_stays_negative);
 	tcase_add_test(t, strings_keep_their_nul_bytes_and_empty_is_not_none);
 	tcase_add_test(t, rows_of_a_kind_stay_in_the_order_of_the_calls);
-	tcase_add_test(t, what_was_seen_of_rows_is_that_of_the_file);
 	tcase_add_test(t, a_stop_ends_what_is_done_in_a_run_file);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
