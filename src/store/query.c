@@ -2,6 +2,7 @@
 #include "db.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,13 +161,45 @@ int query_open_sql(struct db *db, const char *sql, size_t len, struct query **re
 	return 0;
 }
 
+/* The named statements by the hash of their names: a small drop asks some fifty times. */
+static uint16_t named_slots[1024]; /* number + 1; 0: free */
+
+static size_t named_slot(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (const char *p = name; *p; p++)
+		h = (h ^ (unsigned char)*p) * 16777619u;
+	return (h ^ h >> 15) % ARRAY_LEN(named_slots);
+}
+
+static void fill_named_slots(void)
+{
+	CHECK(sql_named_count < ARRAY_LEN(named_slots) / 2);
+	for (size_t i = 0; i < sql_named_count; i++) {
+		size_t slot = named_slot(sql_named[i].name);
+
+		while (named_slots[slot])
+			slot = (slot + 1) % ARRAY_LEN(named_slots);
+		named_slots[slot] = (uint16_t)(i + 1);
+	}
+}
+
+static size_t find_named(const char *name)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	size_t slot = named_slot(name);
+
+	pthread_once(&once, fill_named_slots);
+	while (named_slots[slot] && strcmp(sql_named[named_slots[slot] - 1].name, name) != 0)
+		slot = (slot + 1) % ARRAY_LEN(named_slots);
+	CHECK(named_slots[slot]);
+	return named_slots[slot] - 1u;
+}
+
 int query_open(struct db *db, const char *name, struct query **ret, struct ts_error *err)
 {
-	size_t i = 0;
-
-	while (i < sql_named_count && strcmp(sql_named[i].name, name) != 0)
-		i++;
-	CHECK(i < sql_named_count);
+	size_t i = find_named(name);
 	struct query *q = calloc(1, sizeof(*q));
 
 	if (!q)
