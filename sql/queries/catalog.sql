@@ -1,5 +1,20 @@
 -- Statements on the catalog.
 
+-- name: writer_begin
+begin immediate;
+
+-- name: writer_commit
+commit;
+
+-- name: item_begin
+savepoint item;
+
+-- name: item_keep
+release item;
+
+-- name: item_undo
+rollback to item;
+
 -- name: counters_load
 select (select value from counters where name = 'change'),
 	(select count(*) from receipts where state = 'quarantined'),

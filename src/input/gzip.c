@@ -4,18 +4,30 @@
 #include <limits.h>
 #include <zlib.h>
 
-#define GZIP_WINDOW (15 + 16) /* 16: gzip header and trailer instead of zlib's */
+#define GZIP_HEADER 16 /* gzip header and trailer instead of zlib's */
+
+/* zlib's tables, 256 KiB at most, cost more than a small text: a window and a hash of its size do
+ * the same for it. */
+static int window_bits(size_t n)
+{
+	int bits = 9; /* 8 is not what it says */
+
+	while (bits < 15 && (size_t)1 << bits < n)
+		bits++;
+	return bits;
+}
 
 int buf_gzip(struct ts_str in, struct buf *out)
 {
 	z_stream z = {0};
 	size_t bound;
+	int bits = window_bits(in.n);
 	int rc;
 
 	if (in.n > INT_MAX)
 		return -1;
-	if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
-	    Z_OK)
+	if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, bits + GZIP_HEADER, bits - 7,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -1;
 	bound = deflateBound(&z, (uLong)in.n);
 	if (bound > UINT_MAX || !buf_reserve(out, bound)) {

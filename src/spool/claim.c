@@ -12,6 +12,7 @@
 
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 #define ACCOUNT_BYTES_MAX (1u << 20)
+#define OWNER_KEEP_MS 1000
 
 void claim_done(struct claim *c)
 {
@@ -21,7 +22,7 @@ void claim_done(struct claim *c)
 	*c = (struct claim){.fd = -1};
 }
 
-static void find_owner(uid_t uid, char *owner, size_t size)
+static void ask_owner(uid_t uid, char *owner, size_t size)
 {
 	struct passwd entry, *found = NULL;
 
@@ -38,6 +39,24 @@ static void find_owner(uid_t uid, char *owner, size_t size)
 		break;
 	}
 	snprintf(owner, size, "uid:%lu", (unsigned long)uid);
+}
+
+/* Accounts are asked for again after a while: their names are files or services elsewhere. */
+static void find_owner(uid_t uid, char *owner, size_t size)
+{
+	static _Thread_local struct {
+		uid_t uid;
+		int64_t until_ms;
+		char name[64];
+	} last;
+	int64_t now = time_mono_ms();
+
+	if (now >= last.until_ms || last.uid != uid) {
+		ask_owner(uid, last.name, sizeof(last.name));
+		last.uid = uid;
+		last.until_ms = now + OWNER_KEEP_MS;
+	}
+	snprintf(owner, size, "%s", last.name);
 }
 
 /* What a failed open means for the drop. */

@@ -14,9 +14,17 @@ enum {
 	CHECKPOINT_BYTES = 4 * 1024 * 1024, /* a commit writes the log back above this */
 };
 
+/* A statement without parameters, by name. */
+static int run_named(struct store *st, const char *name, struct ts_error *err)
+{
+	struct query *q;
+
+	return query_open(st->writer, name, &q, err) < 0 ? -1 : query_run(q, err);
+}
+
 int catalog_begin(struct store *st, struct ts_error *err)
 {
-	return db_exec(st->writer, "begin immediate", err);
+	return run_named(st, "writer_begin", err);
 }
 
 static void count_change(struct store *st, const struct catalog_change *c)
@@ -45,7 +53,7 @@ int catalog_end(struct store *st, int result, const struct catalog_change *c, si
 	/* From here until the counter is stored others may read either state. */
 	atomic_store(&st->committing, true);
 	if (result == 0)
-		result = db_exec(st->writer, "commit", err);
+		result = run_named(st, "writer_commit", err);
 	if (result < 0) {
 		/* It may be over already: SQLite rolls back by itself on some errors. */
 		if (!sqlite3_get_autocommit(st->writer->h))
@@ -366,17 +374,17 @@ static int write_item(struct store *st, struct catalog_item *item, bool replace,
 		      struct catalog_change *c, struct ts_error *err)
 {
 	*c = (struct catalog_change){0};
-	if (!alone && db_exec(st->writer, "savepoint item", err) < 0)
+	if (!alone && run_named(st, "item_begin", err) < 0)
 		return -1;
 	if (write_commit(st, item, replace, c) == 0)
-		return alone ? 0 : db_exec(st->writer, "release item", err);
+		return alone ? 0 : run_named(st, "item_keep", err);
 	*c = (struct catalog_change){0};
 	/* SQLite rolls all of it back by itself on some errors. */
 	if (alone || sqlite3_get_autocommit(st->writer->h)) {
 		*err = item->err;
 		return -1;
 	}
-	return db_exec(st->writer, "rollback to item; release item", err);
+	return run_named(st, "item_undo", err) < 0 ? -1 : run_named(st, "item_keep", err);
 }
 
 static void forget_replaced(struct store *st, const struct catalog_change *c)

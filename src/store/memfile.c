@@ -43,8 +43,12 @@ static int spill(struct memfile *m)
 	int rc = below->xOpen(below, NULL, file, flags, &flags);
 
 	m->spilled = file;
-	if (rc == SQLITE_OK)
-		rc = file->pMethods->xWrite(file, m->bytes, (int)m->size, 0);
+	/* SQLite's own files take at most 128 KiB at once. */
+	for (size_t at = 0; rc == SQLITE_OK && at < m->size; at += COPY_BYTES) {
+		size_t n = m->size - at < COPY_BYTES ? m->size - at : COPY_BYTES;
+
+		rc = file->pMethods->xWrite(file, m->bytes + at, (int)n, (sqlite3_int64)at);
+	}
 	if (rc != SQLITE_OK) {
 		drop_spilled(m);
 		return rc;

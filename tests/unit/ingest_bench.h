@@ -86,5 +86,6 @@ Suite *ingest_parts_suite(void);
 Suite *ingest_salvage_suite(void);
 Suite *ingest_marks_suite(void);
 Suite *ingest_gone_suite(void);
+Suite *ingest_group_suite(void);
 
 #endif

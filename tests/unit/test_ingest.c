@@ -18,6 +18,7 @@ int main(void)
 	srunner_add_suite(runner, ingest_salvage_suite());
 	srunner_add_suite(runner, ingest_marks_suite());
 	srunner_add_suite(runner, ingest_gone_suite());
+	srunner_add_suite(runner, ingest_group_suite());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -361,6 +361,42 @@ START_TEST(a_folder_is_copied_to_another_mount_with_all_in_it)
 }
 END_TEST
 
+/* A target that is taken and a source that is not there are left to spool_move. */
+START_TEST(several_go_at_once_and_what_is_not_simple_is_left)
+{
+	struct spool_settling all[] = {
+		{.name = "a.jsonl", .receipt = TS_STR("{1}"), .path = DAY "/a.jsonl"},
+		{.name = "taken.jsonl", .receipt = TS_STR("{2}"), .path = DAY "/taken.jsonl"},
+		{.name = "gone.jsonl", .receipt = TS_STR("{3}"), .path = DAY "/gone.jsonl"},
+		{.name = ".hidden", .receipt = TS_STR("{4}"), .path = DAY "/hidden"},
+		{.name = "b.jsonl", .receipt = TS_STR("{5}"), .path = DAY "/2/b.jsonl"},
+		{.name = "c.jsonl", .receipt = TS_STR("{6}"), .path = DAY "/c.jsonl"},
+	};
+	const bool done[] = {true, false, false, false, true, true};
+
+	active("taken.jsonl", "first");
+	move("taken.jsonl", DAY "/taken.jsonl");
+	active("a.jsonl", "a");
+	active("b.jsonl", "b");
+	active("c.jsonl", "c");
+	active("taken.jsonl", "second");
+	spool_write_receipts(sp, all, ARRAY_LEN(all));
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		ck_assert(all[i].done == (i != 3));
+	ck_assert_str_eq(text_of(at("spool/.receipts/taken.jsonl.json")), "{2}");
+	ck_assert_str_eq(text_of(at("spool/.receipts/c.jsonl.json")), "{6}");
+	spool_move_all(sp, all, ARRAY_LEN(all));
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		ck_assert_msg(all[i].done == done[i], "%s", all[i].name);
+	ck_assert_str_eq(text_of(at("spool/" DAY "/a.jsonl")), "a");
+	ck_assert_str_eq(text_of(at("spool/" DAY "/2/b.jsonl")), "b");
+	ck_assert_str_eq(text_of(at("spool/" DAY "/c.jsonl")), "c");
+	ck_assert_str_eq(text_of(at("spool/" DAY "/taken.jsonl")), "first");
+	ck_assert_str_eq(text_of(at("spool/.active/taken.jsonl")), "second");
+	ck_assert(!exists(at("spool/.active/a.jsonl")));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("spool moves");
@@ -383,6 +419,7 @@ int main(void)
 	tcase_add_test(t, a_copy_to_another_mount_has_no_set_id_bits);
 	tcase_add_test(t, a_crash_between_copy_and_removal_on_another_mount_is_repaired);
 	tcase_add_test(t, a_folder_is_copied_to_another_mount_with_all_in_it);
+	tcase_add_test(t, several_go_at_once_and_what_is_not_simple_is_left);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -360,13 +360,23 @@ START_TEST(a_published_run_is_read_back_and_an_abandoned_one_leaves_nothing)
 	struct stat s;
 	struct db *db = NULL;
 	struct query *q = NULL;
+	struct sealed *sealed = NULL;
 
 	bench_open(&b);
 	digest_of(0xab123456, digest);
-	struct runfile *rf = bench_runfile(b.st, RUN_EXECUTION);
+	struct runfile *rf = bench_runfile_of(b.st, RUN_EXECUTION, 1 << 20);
 
 	put_span(rf);
 	ck_assert_uint_eq(entries(&b, "tmp"), 1);
+	runfile_free(rf);
+	ck_assert_uint_eq(entries(&b, "tmp"), 0);
+	rf = bench_runfile(b.st, RUN_EXECUTION); /* in memory until it is sealed */
+	put_span(rf);
+	ck_assert_uint_eq(entries(&b, "tmp"), 0);
+	assert_fine(runfile_index(rf, &err), &err);
+	assert_fine(runfile_seal(rf, digest, 1, &sealed, &err), &err);
+	ck_assert_uint_eq(entries(&b, "tmp"), 1);
+	sealed_free(sealed);
 	runfile_free(rf);
 	ck_assert_uint_eq(entries(&b, "tmp"), 0);
 	assert_failed(store_run_db(b.st, digest, 1, 0, &db, &err), &err, "unknown_run");
