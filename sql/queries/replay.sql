@@ -12,6 +12,10 @@ FROM request_hash_rows AS h CROSS JOIN request_rows AS r ON r.no = h.no
 WHERE h.completion IS NOT NULL AND r.output_tokens > ?1
 ORDER BY r.start_ms, r.end_ms, r.request_id
 LIMIT 1
+-- name: replay_times
+SELECT no, start_ms, end_ms FROM request_rows
+-- name: replay_order_only
+SELECT no, start_ms FROM request_rows ORDER BY start_ms, end_ms, request_id
 -- name: replay_order
 SELECT no, request_id, session_id, parent_session_id, start_ms, end_ms, input_length = 0
 FROM request_rows

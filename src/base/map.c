@@ -270,11 +270,13 @@ static bool follows(const struct u64ids *m, uint32_t before, uint64_t key, uint3
 static size_t take_run(const struct u64ids *m, size_t number, const char *keys, size_t n,
 		       uint32_t *ret)
 {
-	const uint64_t *key = m->key + number;
-	size_t most = number < m->count ? m->count - number : 0, run = 0;
+	const uint64_t *key;
+	size_t most, run = 0;
 
-	if (most > n)
-		most = n;
+	if (number >= m->count)
+		return 0;
+	key = m->key + number;
+	most = m->count - number < n ? m->count - number : n;
 	while (run < most && key[run] == key_at(keys, run))
 		run++;
 	for (size_t k = 0; k < run; k++)

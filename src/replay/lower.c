@@ -52,22 +52,6 @@ static int read_totals(struct replay *r, uint64_t *ret_hashes, struct ts_error *
 	return 0;
 }
 
-static int read_standard(struct replay *r, struct ts_error *err)
-{
-	CLEAN(query_closep) struct query *q = NULL;
-
-	if (query_open(r->db, "replay_order", &q, err) < 0)
-		return -1;
-	for (uint64_t i = 0; i < r->requests; i++) {
-		if (step_row(q, err) < 0)
-			return -1;
-		if (i == 0)
-			r->origin_ms = query_i64(q, 4);
-		r->no[i] = (uint32_t)query_u64(q, 0);
-	}
-	return 0;
-}
-
 /* Lowers the run. */
 static int lower(struct replay *r, struct ts_error *err)
 {
@@ -81,7 +65,7 @@ static int lower(struct replay *r, struct ts_error *err)
 	if (r->facts.mode == REPLAY_AGENTIC) {
 		if (agentic_open(r, err) < 0)
 			return -1;
-	} else if (read_standard(r, err) < 0) {
+	} else if (order_find(r, err) < 0) {
 		return -1;
 	}
 	if (r->options.graph)

@@ -162,6 +162,9 @@ struct replay {
 /* lower.c: a step that must give a row: 0, or -1. */
 int step_row(struct query *q, struct ts_error *err);
 
+/* order.c: r->no and origin_ms of a standard run. */
+int order_find(struct replay *r, struct ts_error *err);
+
 /* links.c */
 int pairs_add(struct link_pairs *p, uint32_t from, uint32_t to, struct ts_error *err);
 void pairs_done(struct link_pairs *p);

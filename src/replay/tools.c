@@ -236,7 +236,7 @@ int tools_kept(struct replay *r, uint32_t i, int64_t from, size_t *ret_count, st
 {
 	struct agentic *ag = r->ag;
 	uint32_t named = links_count(&ag->consumed, i);
-	size_t first = first_ending_after(ag, ag->session[i], from), end = first, n = 0;
+	size_t first = first_ending_after(ag, ag->session[i], from), end = first, n = 0, sorted = 0;
 
 	while (end < ag->by_end_count) {
 		const struct tool_span *t = &ag->tools[ag->by_end[end]];
@@ -258,7 +258,10 @@ int tools_kept(struct replay *r, uint32_t i, int64_t from, size_t *ret_count, st
 		r->kept[n++] = ag->consumed.to[ag->consumed.at[i] + k];
 	for (size_t k = first; k < end; k++)
 		r->kept[n++] = ag->by_end[k];
-	if (n)
+	/* Spans end in the order in which they start, as a rule. */
+	while (sorted < n && (!sorted || r->kept[sorted - 1] < r->kept[sorted]))
+		sorted++;
+	if (sorted < n)
 		qsort(r->kept, n, sizeof(*r->kept), by_rank);
 	*ret_count = n;
 	return 0;
